@@ -1,0 +1,119 @@
+package onceward
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// MicroUSD is money in millionths of a US dollar. Sums of it are exact, so that
+// a budget is the same on every replay.
+type MicroUSD int64
+
+// USD returns the amount in dollars, for people.
+func (m MicroUSD) USD() float64 { return float64(m) / 1e6 }
+
+// FromUSD returns an amount in dollars as MicroUSD, rounded up.
+func FromUSD(usd float64) MicroUSD { return MicroUSD(math.Ceil(usd*1e6 - 1e-6)) }
+
+// Budget limits a run over its whole continue-as-new chain: one budget across
+// attempts and resources. Every limit must be positive.
+type Budget struct {
+	Attempts    int      `json:"attempts"`     // HTTP requests to resources
+	Cost        MicroUSD `json:"cost"`         // of all attempts
+	AttemptCost MicroUSD `json:"attempt_cost"` // ceiling of one attempt
+	// Deadline bounds machine time: it stops while a person or the owner of
+	// pinned state is waited for.
+	Deadline time.Duration `json:"deadline"`
+	// PeopleDeadline bounds one wait for a person.
+	PeopleDeadline time.Duration `json:"people_deadline"`
+}
+
+// Use is what a run has used of its budget. The zero value is a fresh run. It
+// belongs to workflow code, which is single-threaded; reserving in the workflow
+// task that schedules the attempt makes the reservation atomic.
+type Use struct {
+	Attempts int      `json:"attempts"` // reserved and not given back
+	Reserved MicroUSD `json:"reserved"` // of attempts in flight
+	Spent    MicroUSD `json:"spent"`    // of settled attempts
+	// Waited is the time spent waiting for people or owners, which the deadline
+	// does not count.
+	Waited time.Duration `json:"waited"`
+}
+
+// Exhausted names the limit that forbids one more attempt of the given ceiling,
+// or returns "".
+func (u Use) Exhausted(b Budget, ceiling MicroUSD) string {
+	switch {
+	case u.Attempts >= b.Attempts:
+		return fmt.Sprintf("attempts: %d of %d used", u.Attempts, b.Attempts)
+	case ceiling > b.AttemptCost:
+		return fmt.Sprintf("attempt_cost_usd: the attempt may cost %.6f, at most %.6f", ceiling.USD(), b.AttemptCost.USD())
+	case u.Spent+u.Reserved+ceiling > b.Cost:
+		return fmt.Sprintf("cost_usd: %.6f used and %.6f more to reserve, at most %.6f", (u.Spent + u.Reserved).USD(), ceiling.USD(), b.Cost.USD())
+	}
+	return ""
+}
+
+// Reserve takes one attempt and its cost ceiling out of the budget.
+func (u *Use) Reserve(ceiling MicroUSD) {
+	u.Attempts++
+	u.Reserved += ceiling
+}
+
+// GiveBack returns the reservation of an attempt that provably sent nothing.
+func (u *Use) GiveBack(ceiling MicroUSD) {
+	u.Attempts--
+	u.Reserved -= ceiling
+}
+
+// Settle replaces the reservation of an attempt by its cost.
+func (u *Use) Settle(ceiling, cost MicroUSD) {
+	u.Reserved -= ceiling
+	u.Spent += cost
+}
+
+// Remaining returns what is left for reservations.
+func (u Use) Remaining(b Budget) MicroUSD { return b.Cost - u.Spent - u.Reserved }
+
+// Usage is what a resource reports of an attempt, in tokens. Known is false
+// when it reported nothing: absent usage is unknown, never 0.
+type Usage struct {
+	Known        bool `json:"known"`
+	InputTokens  int  `json:"input_tokens"`
+	CachedTokens int  `json:"cached_tokens"` // part of InputTokens
+	OutputTokens int  `json:"output_tokens"`
+	// ReasoningTokens are part of OutputTokens.
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+// CostBasis says whether a cost was measured or is the reservation.
+type CostBasis string
+
+// The bases of a cost.
+const (
+	CostMeasured CostBasis = "measured"
+	CostReserved CostBasis = "reserved"
+)
+
+// Price is what a deployment costs in MicroUSD per million tokens, which is the
+// same number as USD per million tokens times one million.
+type Price struct {
+	Input       MicroUSD `json:"input"`
+	CachedInput MicroUSD `json:"cached_input"`
+	Output      MicroUSD `json:"output"`
+}
+
+// Cost returns the price of a usage, rounded up to a millionth of a dollar.
+func (p Price) Cost(u Usage) MicroUSD {
+	cached := min(max(u.CachedTokens, 0), max(u.InputTokens, 0))
+	fresh := max(u.InputTokens, 0) - cached
+	total := int64(fresh)*int64(p.Input) + int64(cached)*int64(p.CachedInput) + int64(max(u.OutputTokens, 0))*int64(p.Output)
+	return MicroUSD((total + 999_999) / 1_000_000)
+}
+
+// Ceiling returns the most an attempt can cost: all its input uncached and all
+// the output it may make.
+func (p Price) Ceiling(inputTokens, maxOutputTokens int) MicroUSD {
+	return p.Cost(Usage{InputTokens: inputTokens, OutputTokens: maxOutputTokens})
+}

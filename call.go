@@ -1,0 +1,181 @@
+package onceward
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// OpenRequest is the input of the local activity that opens a run.
+type OpenRequest struct {
+	Agent   string          `json:"agent"`
+	Request json.RawMessage `json:"request"`
+	Tenant  string          `json:"tenant,omitempty"`
+	User    string          `json:"user,omitempty"`
+}
+
+// Opened is a run's beginning: its plan, and the first items of its transcript
+// (the manifest and the request).
+type Opened struct {
+	Plan  Plan   `json:"plan"`
+	Items []Item `json:"items"`
+}
+
+// CallInput is the input of CallModel. It never holds the transcript, only its
+// length and digest: the activity keeps what it has seen and asks the run's
+// query for the rest.
+type CallInput struct {
+	Agent     string    `json:"agent"`
+	RunKey    string    `json:"run_key"`
+	RunID     string    `json:"run_id"` // the run that scheduled it: a reset re-dispatches pending activities
+	Turn      int       `json:"turn"`
+	Attempt   int       `json:"attempt"`
+	Route     Route     `json:"route"`
+	Length    int       `json:"length"`
+	Digest    string    `json:"digest"`   // chain digest of the transcript
+	Manifest  string    `json:"manifest"` // digest of item 0
+	Repair    Repair    `json:"repair,omitempty"`
+	NotAfter  time.Time `json:"not_after"`           // the run's machine deadline
+	Withdrawn []string  `json:"withdrawn,omitempty"` // write tools already used up
+}
+
+// CallResult is the result of CallModel: ready items, and each call bound.
+type CallResult struct {
+	Items   []Item     `json:"items"`
+	Text    string     `json:"text,omitempty"`
+	Calls   []Call     `json:"calls,omitempty"`
+	Settled Settlement `json:"settled"`
+}
+
+// Settlement is what an attempt cost and how it is found again at the resource.
+// It rides with the result of an attempt and in the details of a failed one.
+type Settlement struct {
+	Usage             Usage         `json:"usage"`
+	Cost              MicroUSD      `json:"cost"`
+	CostBasis         CostBasis     `json:"cost_basis"`
+	ProviderRequestID string        `json:"request_id,omitempty"`
+	ResponseModel     string        `json:"response_model,omitempty"`
+	HTTPStatus        int           `json:"http_status,omitempty"`
+	Duration          time.Duration `json:"duration"`
+	ReasoningStripped bool          `json:"reasoning_stripped,omitempty"`
+	Notices           []string      `json:"notices,omitempty"`
+}
+
+// Call is one tool call of a response, bound once: what is digested, recorded
+// and carried out is Args. Its key in the run's ledger is (turn, index). Output
+// is set instead when the call cannot be carried out; it tells the model why.
+type Call struct {
+	Index    int             `json:"index"`
+	CallID   string          `json:"call_id"`
+	Tool     string          `json:"tool"`
+	Kind     ToolKind        `json:"kind,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	ActionID ActionID        `json:"action_id,omitempty"`
+	Digest   string          `json:"digest,omitempty"`
+	Note     string          `json:"note,omitempty"`
+	Output   *Item           `json:"output,omitempty"`
+}
+
+// ReadInput is the input of a read tool's activity; its result is an Item.
+type ReadInput struct {
+	CallID      string          `json:"call_id"`
+	Args        json.RawMessage `json:"args"`
+	MaxAttempts int             `json:"max_attempts"`
+}
+
+// ActInput is the input of Act and, with what Act adds, of the Action workflow.
+type ActInput struct {
+	ActionID ActionID        `json:"action_id"`
+	Agent    string          `json:"agent"`
+	Tool     string          `json:"tool"`
+	Digest   string          `json:"digest"`
+	Args     json.RawMessage `json:"args"`
+	CallID   string          `json:"call_id"`
+	Run      string          `json:"run"` // the workflow id of the run that proposes it
+	Policy   WritePolicy     `json:"policy"`
+}
+
+// WritePolicy is what the tool's Spec and the configuration say of a write,
+// fixed in the run's manifest.
+type WritePolicy struct {
+	Queue        string        `json:"queue"` // of commit and find
+	Lease        time.Duration `json:"lease"`
+	Heartbeat    time.Duration `json:"heartbeat"`
+	Settle       time.Duration `json:"settle,omitempty"`
+	Skew         time.Duration `json:"skew"`
+	Keyed        bool          `json:"keyed,omitempty"`
+	KeyTTL       time.Duration `json:"key_ttl"`
+	ReadHorizon  time.Duration `json:"read_horizon"`
+	VerifyByRead bool          `json:"verify_by_read,omitempty"`
+}
+
+// ActResult is the result of Act. Pending means that the action goes on; Output
+// is set otherwise.
+type ActResult struct {
+	Pending bool          `json:"pending,omitempty"`
+	Receipt ActionReceipt `json:"receipt"`
+	Output  *Item         `json:"output,omitempty"`
+	// Conflict: the id is taken by other material arguments; Receipt is of those.
+	Conflict bool `json:"conflict,omitempty"`
+}
+
+// ActionInput is the input of the Action workflow. With Resolve set it only
+// records an operator's decision about an action that was closed without a
+// receipt, and never commits.
+type ActionInput struct {
+	Act     ActInput `json:"act"`
+	Resolve *Resolve `json:"resolve,omitempty"`
+}
+
+// CommitInput is the input of a write tool's commit and find activities.
+type CommitInput struct {
+	Action        Action          `json:"action"`
+	Args          json.RawMessage `json:"args"`
+	RunID         string          `json:"run_id"`          // of the Action's run that scheduled it
+	OriginalRunID string          `json:"original_run_id"` // differs from RunID in a run that a reset made
+	VerifyByRead  bool            `json:"verify_by_read,omitempty"`
+	// FindOnly forbids the commit: the activity ends after its read.
+	FindOnly bool `json:"find_only,omitempty"`
+}
+
+// CommitResult is the result of a commit activity that could say something. An
+// error of the activity means unknown.
+type CommitResult struct {
+	Receipt    Receipt    `json:"receipt"`
+	VerifiedBy VerifiedBy `json:"verified_by,omitempty"`
+	// Sent reports that the guard let the commit through. False with a receipt:
+	// the read before it found the effect. False without: NotSent says why.
+	Sent    bool          `json:"sent"`
+	NotSent NotSentReason `json:"not_sent,omitempty"`
+	Detail  string        `json:"detail,omitempty"`
+}
+
+// NotSentReason says why the guard kept a commit from being sent.
+type NotSentReason string
+
+// The reasons of the guard.
+const (
+	NotSentReset      NotSentReason = "reset"       // the Action or its pending activity was reset
+	NotSentLease      NotSentReason = "lease"       // the lease had ended
+	NotSentReadFailed NotSentReason = "read_failed" // the read before the commit could not say
+	NotSentStopping   NotSentReason = "stopping"    // the worker was being stopped
+)
+
+// AttemptRecord is one attempt as the run's query and onceward show print it.
+type AttemptRecord struct {
+	RunID   string      `json:"run_id"`
+	Turn    int         `json:"turn"`
+	Attempt int         `json:"attempt"`
+	Route   *Route      `json:"route,omitempty"` // nil: a selection that found nothing
+	Dropped []Dropped   `json:"dropped,omitempty"`
+	Failure *Failure    `json:"failure,omitempty"`
+	Settled *Settlement `json:"settled,omitempty"` // nil while in flight
+	Repair  Repair      `json:"repair,omitempty"`
+}
+
+// WriteItemInput asks for the output item of a call that was never carried out
+// or whose activity was lost.
+type WriteItemInput struct {
+	CallID  string `json:"call_id"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}

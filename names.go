@@ -1,0 +1,49 @@
+package onceward
+
+// Workflow and activity types that cross the border between workflows and
+// activities, so that neither package imports the other.
+const (
+	WorkflowAction = "onceward.Action"
+
+	ActivityOpen        = "onceward.Open"        // local: resolve agent and configuration into the manifest
+	ActivitySelectRoute = "onceward.SelectRoute" // local: choose a route, read-only
+	ActivityWriteItem   = "onceward.WriteItem"   // local: write an output item that workflow code must not encode
+	ActivityCallModel   = "onceward.CallModel"   // one HTTP request to one resource
+	ActivityAct         = "onceward.Act"         // start an action or attach to it
+)
+
+// Handlers. Each takes one JSON object, which is all that the Temporal UI sends.
+const (
+	UpdateComplete = "onceward.complete" // run: update and signal
+	UpdateResolve  = "onceward.resolve"  // action: update and signal
+
+	SignalReceipt = "onceward.receipt" // run: an action tells the run that started it
+
+	QueryStatus     = "onceward.status"
+	QueryTranscript = "onceward.transcript"
+	QueryLedger     = "onceward.ledger"
+	QueryAttempts   = "onceward.attempts"
+	QueryReceipt    = "onceward.receipt" // action
+)
+
+// Memo keys of an Action, read back when a run attaches to it.
+const (
+	MemoTool   = "onceward_tool"
+	MemoDigest = "onceward_digest"
+	MemoRun    = "onceward_run" // the run that started it
+)
+
+// Search attributes of a run. They are used only where the namespace has them.
+const (
+	AttributeAgent          = "OncewardAgent"
+	AttributeStatus         = "OncewardStatus"
+	AttributeOutcome        = "OncewardOutcome"
+	AttributeResource       = "OncewardResource"
+	AttributeAttempts       = "OncewardAttempts"
+	AttributeCostUSD        = "OncewardCostUSD"
+	AttributePendingActions = "OncewardPendingActions"
+)
+
+// ActionsQueue returns the task queue of commits and reconciliations. They have
+// slots of their own, so that waiting Acts cannot starve the commits they wait for.
+func ActionsQueue(queue string) string { return queue + "-actions" }

@@ -1,0 +1,24 @@
+// Package routertest is a scripted pool of resources that speak the OpenAI
+// Responses API on loopback, for tests of agents and routers and for local
+// development without an account.
+//
+// Each resource is an HTTP server with its own port, key, deployments,
+// encryption boundary, stored state and faults. It checks a request as
+// strictly as the real API does (unknown parameters, call and output pairing,
+// sealed reasoning, ids of another resource), answers by a scripted [Model]
+// as JSON or as a stream of events, records every request and lets a test wait
+// for any of it instead of sleeping.
+//
+//	pool, err := routertest.New(routertest.Config{
+//		Resources: []routertest.Resource{{Name: "swedencentral"}, {Name: "eastus2"}},
+//		Model:     routertest.RefundModel(),
+//	})
+//	if err != nil { ... }
+//	defer pool.Close()
+//	err = pool.SetFaults(routertest.FailWith(503, "").On("swedencentral").For(1))
+//	base := pool.Resource("eastus2").URL()
+//
+// The whole of [Config] but the Go functions in it can be read from JSON by
+// [Load], so a stand-alone process can serve the same pool; its faults are then
+// changed over the control listener (see [Config.Control]).
+package routertest

@@ -1,0 +1,106 @@
+package onceward
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Versions of what rides in histories and through continue-as-new.
+const (
+	ManifestVersion = 1
+	CarryVersion    = 1
+)
+
+// Start is the one argument of a run's workflow. Request is what the run is
+// about: a JSON string becomes the first message verbatim, anything else is
+// given to the model as JSON text. Tenant and User are recorded in the manifest.
+// Carry is set by continue-as-new only.
+type Start struct {
+	Request json.RawMessage `json:"request"`
+	Tenant  string          `json:"tenant,omitempty"`
+	User    string          `json:"user,omitempty"`
+	Carry   *Carry          `json:"carry,omitempty"`
+}
+
+// Ask returns the Start of a run about a plain text.
+func Ask(text string) Start {
+	raw, err := json.Marshal(text)
+	if err != nil { // a string always encodes
+		raw = []byte(`""`)
+	}
+	return Start{Request: raw}
+}
+
+// Plan is the part of the manifest that workflow code decides from. It is fixed
+// when a run opens: a deploy does not change a run in flight.
+type Plan struct {
+	Version       int           `json:"version"`
+	Agent         string        `json:"agent"`
+	Task          string        `json:"task"`
+	Models        []string      `json:"models"`
+	Resources     []string      `json:"resources,omitempty"`
+	Requirements  Requirements  `json:"requirements"`
+	Budget        Budget        `json:"budget"`
+	Timeouts      Timeouts      `json:"timeouts"`
+	Tools         []ToolPlan    `json:"tools,omitempty"`
+	Degraded      Outcome       `json:"degraded"`
+	CrossBoundary string        `json:"cross_boundary"`
+	Affinity      string        `json:"affinity"`
+	Heartbeat     time.Duration `json:"heartbeat"`
+	Release       string        `json:"release"`
+	Tenant        string        `json:"tenant,omitempty"`
+	User          string        `json:"user,omitempty"`
+	Attributes    bool          `json:"attributes"` // whether the namespace has the search attributes
+}
+
+// ToolPlan is what workflow code knows of a tool.
+type ToolPlan struct {
+	Name        string        `json:"name"`
+	Kind        ToolKind      `json:"kind"`
+	Once        bool          `json:"once,omitempty"`
+	Timeout     time.Duration `json:"timeout,omitempty"`      // read
+	MaxAttempts int           `json:"max_attempts,omitempty"` // read
+	Write       WritePolicy   `json:"write,omitzero"`         // write
+}
+
+// Manifest is item 0 of every transcript: everything that was resolved for the
+// run when it opened. Its digest is in every attempt.
+type Manifest struct {
+	Type         string      `json:"type"` // ItemManifest
+	Plan         Plan        `json:"plan"`
+	Instructions string      `json:"instructions"`
+	Tools        []ToolDecl  `json:"tools,omitempty"`
+	Output       *OutputDecl `json:"output,omitempty"`
+}
+
+// MaxCarry bounds what continue-as-new carries inline, in bytes of items.
+const MaxCarry = 1 << 20
+
+// Carry is what a run hands to its next execution.
+type Carry struct {
+	Version   int             `json:"version"`
+	Plan      Plan            `json:"plan"`
+	Items     []Item          `json:"items"`
+	Actions   []ActionReceipt `json:"actions,omitempty"` // the ledger
+	Withdrawn []string        `json:"withdrawn,omitempty"`
+	Excluded  []ExcludedRoute `json:"excluded,omitempty"`
+	Warm      string          `json:"warm,omitempty"`
+	Use       Use             `json:"use"`
+	Turn      int             `json:"turn"`
+	Started   time.Time       `json:"started"` // of the chain
+	Committed bool            `json:"committed"`
+}
+
+// TranscriptQuery is the argument of the query onceward.transcript: items
+// [From, To). To 0 means to the end. A page ends early at 1 MB.
+type TranscriptQuery struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// TranscriptPage is its answer. Next is where the following page begins.
+type TranscriptPage struct {
+	Items  []Item `json:"items"`
+	Next   int    `json:"next"`
+	Length int    `json:"length"`
+}
