@@ -42,7 +42,8 @@ func (c *Client) Order(ctx context.Context, id string) (Order, error) {
 }
 
 // Refund sends one request to pay, under that Idempotency-Key. A *Refused says that nothing was paid; after any other
-// error the refund may or may not exist, and only Refunds can tell.
+// error the refund may or may not exist, and only Refunds can tell. That includes an idle connection which the server
+// had closed already: it is not tried again on a new one.
 func (c *Client) Refund(ctx context.Context, key string, in RefundRequest) (Refund, error) {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -3,6 +3,7 @@ package payments
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -87,7 +88,7 @@ func (s *Server) getWait(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		answer(w, http.StatusOK, map[string]any{"event": event, "count": count})
-	case err == errStopping:
+	case errors.Is(err, errStopping):
 		answerReason(w, http.StatusServiceUnavailable, err.Error())
 	default:
 		answerReason(w, http.StatusGatewayTimeout, "it has not happened yet")

@@ -77,6 +77,9 @@ func parseFault(text string, times int) (Fault, error) {
 		if name != text {
 			err = fmt.Errorf("%s takes no value", name)
 		}
+		if text == "" && times >= 0 {
+			f.Times = 0 // there is nothing to count down
+		}
 	}
 	return f, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"time"
 )
@@ -42,6 +43,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.reason }
 
+var errKeyReused = refuse(http.StatusUnprocessableEntity, "the Idempotency-Key was used with another body")
+
 func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, reason: fmt.Sprintf(format, args...)}
 }
@@ -74,12 +77,14 @@ func (r RefundRequest) check(key string) *refusal {
 }
 
 func readRefundRequest(w http.ResponseWriter, r *http.Request) (RefundRequest, error) {
-	// A body that trickles in would hold a connection for ever. The deadline goes away again afterwards: left in
-	// place it would end a slow refund by cancelling its request.
+	// A body that trickles in would hold a connection for ever. The deadline goes away again after a whole body: left
+	// in place it would end a slow refund by cancelling its request.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return RefundRequest{}, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", maxBody)
@@ -158,15 +163,16 @@ func (s *Server) getRefunds(w http.ResponseWriter, r *http.Request) {
 		answerReason(w, http.StatusBadRequest, "action_id is missing")
 		return
 	}
-	visible := s.now()
+	// Only a lag looks at the clock: a clock that was set back must not hide a refund from a truthful read.
+	upTo := int64(math.MaxInt64)
 	switch fault := s.readFault.take(); fault.Kind {
 	case AnswerStatus:
 		answerReason(w, fault.Status, "fault: status")
 		return
 	case Lag:
-		visible = visible.Add(-fault.Delay)
+		upTo = s.now().Add(-fault.Delay).UnixNano()
 	}
-	refunds, err := s.store.byAction(id, visible)
+	refunds, err := s.store.byAction(id, upTo)
 	if err != nil {
 		answerError(w, err)
 		return

@@ -35,7 +35,7 @@ type store struct {
 	db *sql.DB
 }
 
-// openStore opens or creates the file; "" keeps the refunds in memory.
+// openStore opens or creates the file; "" or ":memory:" keeps the refunds in memory.
 func openStore(path string) (*store, error) {
 	// synchronous FULL fsyncs the write-ahead log at every commit: NORMAL would let a refund that was answered
 	// with 201 disappear with the machine's power. An immediate transaction takes the write lock before it looks
@@ -45,7 +45,7 @@ func openStore(path string) (*store, error) {
 		"_txlock": {"immediate"},
 	}
 	dsn := "file::memory:?" + options.Encode()
-	if path != "" {
+	if path != "" && path != ":memory:" {
 		abs, err := filepath.Abs(path)
 		if err != nil {
 			return nil, fmt.Errorf("open database %s: %w", path, err)
@@ -86,7 +86,7 @@ func (s *store) pay(key string, in RefundRequest, dedupe bool, at time.Time) (ou
 			Scan(&row, &first.ActionID, &first.OrderID, &first.AmountCents, &first.Reason)
 		switch {
 		case err == nil && first != in:
-			return Refund{}, false, refuse(422, "the Idempotency-Key was used with another body")
+			return Refund{}, false, errKeyReused
 		case err == nil:
 			return Refund{refundID(row), in.ActionID, in.OrderID, in.AmountCents}, false, nil
 		case !errors.Is(err, sql.ErrNoRows):
@@ -109,11 +109,12 @@ func (s *store) pay(key string, in RefundRequest, dedupe bool, at time.Time) (ou
 	return Refund{refundID(row), in.ActionID, in.OrderID, in.AmountCents}, true, nil
 }
 
-// byAction lists the action's refunds committed up to then, oldest first, at most maxListed. Never nil without an error.
-func (s *store) byAction(id string, upTo time.Time) ([]Refund, error) {
+// byAction lists the action's refunds committed up to then (Unix nanoseconds), oldest first, at most
+// maxListed. It is never nil without an error.
+func (s *store) byAction(id string, upTo int64) ([]Refund, error) {
 	rows, err := s.db.Query(
 		`SELECT id, action_id, order_id, amount_cents FROM refunds WHERE action_id = ? AND committed_at <= ? ORDER BY id LIMIT ?`,
-		id, upTo.UnixNano(), maxListed)
+		id, upTo, maxListed)
 	if err != nil {
 		return nil, fmt.Errorf("read refunds: %w", err)
 	}

@@ -16,7 +16,9 @@ type Refused struct {
 	Reason string // payments' own words, at most 500 bytes
 }
 
-func (e *Refused) Error() string { return fmt.Sprintf("payments refused with %d: %s", e.Status, e.Reason) }
+func (e *Refused) Error() string {
+	return fmt.Sprintf("payments refused with %d: %s", e.Status, e.Reason)
+}
 
 // Unclear says that the outcome is not known: a refund may have been paid. Status is 0 when there was no answer, Err
 // says more where there is more. The zero value is an unknown outcome too. It is not changed after it is returned.
