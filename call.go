@@ -92,6 +92,8 @@ type ActInput struct {
 	CallID   string          `json:"call_id"`
 	Run      string          `json:"run"` // the workflow id of the run that proposes it
 	Policy   WritePolicy     `json:"policy"`
+	// Repeated: this run's own ledger already holds a final receipt of the id.
+	Repeated bool `json:"repeated,omitempty"`
 }
 
 // WritePolicy is what the tool's Spec and the configuration say of a write,
@@ -148,6 +150,10 @@ type CommitResult struct {
 	NotSent NotSentReason `json:"not_sent,omitempty"`
 	Detail  string        `json:"detail,omitempty"`
 }
+
+// ErrorCommitUnclear is the type of the application error of a commit that may
+// have been sent: nobody knows its outcome.
+const ErrorCommitUnclear = "commit_unclear"
 
 // NotSentReason says why the guard kept a commit from being sent.
 type NotSentReason string

@@ -82,6 +82,7 @@ const (
 type ActionReceipt struct {
 	ActionID   ActionID    `json:"action_id"`
 	Agent      string      `json:"agent"`
+	Run        string      `json:"run"` // the workflow id of the run that started it
 	Tool       string      `json:"tool"`
 	Digest     string      `json:"digest"` // of tool name and material arguments
 	Status     ActionState `json:"status"`

@@ -192,7 +192,7 @@ func (s *scanner) word(z zone, key string) {
 func keyName(raw []byte) string {
 	var buf [32]byte
 	if len(raw) > len(buf) {
-		return ""
+		return unknownKey
 	}
 	for i, c := range raw {
 		if 'A' <= c && c <= 'Z' {
@@ -200,8 +200,15 @@ func keyName(raw []byte) string {
 		}
 		buf[i] = c
 	}
-	return knownKeys[string(buf[:len(raw)])]
+	if k, ok := knownKeys[string(buf[:len(raw)])]; ok {
+		return k
+	}
+	return unknownKey
 }
+
+// unknownKey stands for every key that means nothing to the envelope. The
+// empty key is taken: it is an element of a list, or the outermost value.
+const unknownKey = "?"
 
 // unescape appends the decoded string to dst. Bad escapes are kept as they are.
 func unescape(dst, raw []byte) []byte {

@@ -1,0 +1,123 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/onceward/onceward"
+)
+
+// Act starts an action or attaches to it, and waits a little for its receipt. It
+// is idempotent: Temporal may retry it for ever.
+func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.ActResult, error) {
+	id := in.ActionID.WorkflowID()
+	_, err := a.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:        id,
+		TaskQueue: activity.GetInfo(ctx).TaskQueue,
+		// A running action is attached to; a closed one is never started again.
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		Memo:                     map[string]any{onceward.MemoTool: in.Tool, onceward.MemoDigest: in.Digest, onceward.MemoRun: in.Run},
+		StaticSummary:            fmt.Sprintf("%s · %s", in.Tool, in.ActionID),
+	}, onceward.WorkflowAction, onceward.ActionInput{Act: in})
+	if err != nil {
+		return onceward.ActResult{}, fmt.Errorf("start action %s: %w", in.ActionID, err)
+	}
+	receipt, err := a.await(ctx, id)
+	if err != nil {
+		return onceward.ActResult{}, fmt.Errorf("read action %s: %w", in.ActionID, err)
+	}
+	if receipt.Tool != in.Tool || receipt.Digest != in.Digest {
+		item := answer(in.CallID, onceward.Receipt{Status: "action_conflict", Ref: receipt.Ref, Reason: fmt.Sprintf(
+			"action %s was proposed before with other arguments; it is %s and these arguments were not carried out", in.ActionID, receipt.Status)})
+		return onceward.ActResult{Conflict: true, Receipt: receipt, Output: &item}, nil
+	}
+	if !receipt.Status.Final() {
+		return onceward.ActResult{Pending: true, Receipt: receipt}, nil
+	}
+	told := receipt.Outcome()
+	if told.Status == onceward.StatusCommitted && (in.Repeated || receipt.Run != in.Run) {
+		told.Status = "already_committed"
+	}
+	item := answer(in.CallID, told)
+	return onceward.ActResult{Receipt: receipt, Output: &item}, nil
+}
+
+// await returns the action's receipt if it closes in time, else the state that
+// its query or its memo tells.
+func (a *Activities) await(ctx context.Context, id string) (onceward.ActionReceipt, error) {
+	var receipt onceward.ActionReceipt
+	waitCtx, cancel := context.WithTimeout(ctx, a.actWait)
+	defer cancel()
+	err := a.client.GetWorkflow(waitCtx, id, "").Get(waitCtx, &receipt)
+	if err == nil {
+		return receipt, nil
+	}
+	var execution *temporal.WorkflowExecutionError
+	closed := errors.As(err, &execution)
+	if !closed && !timedOut(waitCtx, err) {
+		return receipt, err
+	}
+	if !closed {
+		queryCtx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if answer, err := a.client.QueryWorkflow(queryCtx, id, "", onceward.QueryReceipt); err == nil {
+			if err := answer.Get(&receipt); err == nil {
+				return receipt, nil
+			}
+		}
+	}
+	return a.describe(ctx, id)
+}
+
+// describe reads an action that answers neither result nor query: one that was
+// closed from outside, or one whose worker is gone.
+func (a *Activities) describe(ctx context.Context, id string) (onceward.ActionReceipt, error) {
+	described, err := a.client.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return onceward.ActionReceipt{}, err
+	}
+	info := described.GetWorkflowExecutionInfo()
+	actionID, err := onceward.ParseActionWorkflowID(id)
+	if err != nil {
+		return onceward.ActionReceipt{}, err
+	}
+	receipt := onceward.ActionReceipt{ActionID: actionID, Status: onceward.StateProposed}
+	for key, field := range map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run} {
+		if payload := info.GetMemo().GetFields()[key]; payload != nil {
+			_ = json.Unmarshal(payload.GetData(), field) // a memo that is not ours leaves the field empty, which is a conflict
+		}
+	}
+	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		receipt.Status = onceward.StateUnknown
+		receipt.Reason = fmt.Sprintf("the action was closed as %s before it had a receipt", info.GetStatus())
+	}
+	return receipt, nil
+}
+
+func timedOut(ctx context.Context, err error) bool {
+	var deadline *serviceerror.DeadlineExceeded
+	return ctx.Err() != nil || errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// answer writes a receipt as the model reads it.
+func answer(callID string, r onceward.Receipt) onceward.Item {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return onceward.CallError(callID, "internal", err.Error())
+	}
+	item, err := onceward.CallOutput(callID, string(body))
+	if err != nil {
+		return onceward.CallError(callID, "internal", err.Error())
+	}
+	return item
+}

@@ -1,0 +1,77 @@
+package activities
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/onceward/onceward"
+)
+
+// Codes of the answers to calls that cannot be carried out.
+const (
+	codeUnknownTool      = "unknown_tool"
+	codeInvalidArguments = "invalid_arguments"
+	codeWithdrawn        = "tool_withdrawn"
+)
+
+// bindCalls binds each call of a response once, or writes the answer that tells
+// the model what was wrong with it. A write is never guessed from a near name.
+func bindCalls(agent *Agent, wire []onceward.WireCall, withdrawn []string) []onceward.Call {
+	calls := make([]onceward.Call, 0, len(wire))
+	for _, w := range wire {
+		calls = append(calls, bindCall(agent, w, withdrawn))
+	}
+	return calls
+}
+
+func bindCall(agent *Agent, w onceward.WireCall, withdrawn []string) onceward.Call {
+	call := onceward.Call{Index: w.Index, CallID: w.CallID, Tool: w.Name}
+	refuse := func(code, format string, args ...any) onceward.Call {
+		item := onceward.CallError(w.CallID, code, fmt.Sprintf(format, args...))
+		call.Output = &item
+		return call
+	}
+	tool, ok := agent.Tools[w.Name]
+	if !ok {
+		bare, prefixed := strings.CutPrefix(w.Name, "functions.")
+		if tool, ok = agent.Tools[bare]; !prefixed || !ok {
+			call.Tool = "unknown" // a name the model made up must not become a label anywhere
+			return refuse(codeUnknownTool, "there is no tool %q; the tools are: %s", w.Name, strings.Join(names(agent), ", "))
+		}
+		call.Tool, call.Note = bare, "the prefix functions. was stripped from the tool's name"
+	}
+	call.Kind = tool.Tool.Kind
+	if slices.Contains(withdrawn, call.Tool) {
+		return refuse(codeWithdrawn, "%s was withdrawn: its effect has been committed and is made once", call.Tool)
+	}
+	raw := json.RawMessage(w.Arguments)
+	if strings.TrimSpace(w.Arguments) == "" {
+		raw = json.RawMessage("{}")
+	}
+	// Duplicate keys first: every later reader would silently choose one of them.
+	if err := onceward.CheckKeys(raw); err != nil {
+		return refuse(codeInvalidArguments, "%v", err)
+	}
+	if tool.Validate != nil {
+		if err := tool.Validate(raw); err != nil {
+			return refuse(codeInvalidArguments, "%v", err)
+		}
+	}
+	prepared, err := tool.Prepare(raw)
+	if err != nil {
+		return refuse(codeInvalidArguments, "%v", err)
+	}
+	call.Args, call.ActionID, call.Digest = prepared.Args, prepared.ActionID, prepared.Digest
+	return call
+}
+
+func names(agent *Agent) []string {
+	out := make([]string, 0, len(agent.Tools))
+	for name := range agent.Tools {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,181 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/onceward/onceward"
+)
+
+// MaxResponse bounds the items of one response in bytes: a larger activity
+// result would be refused by the server after the tokens were paid for.
+const MaxResponse = 1536 << 10
+
+// CallModel makes one attempt: exactly one HTTP request, or none and a failure
+// that says not_sent. Temporal never retries it.
+func (a *Activities) CallModel(ctx context.Context, in onceward.CallInput) (onceward.CallResult, error) {
+	info := activity.GetInfo(ctx)
+	if own := info.WorkflowExecution.RunID; in.RunID != own {
+		// A reset re-dispatches a pending activity without any workflow code: the
+		// reservation belongs to the run before, and so would the request.
+		return onceward.CallResult{}, notSent(fmt.Sprintf("scheduled by run %s, which was reset", in.RunID))
+	}
+	agent, ok := a.agents[in.Agent]
+	if !ok {
+		return onceward.CallResult{}, notSent(fmt.Sprintf("agent %q is not registered with this worker", in.Agent))
+	}
+	items, err := a.load(ctx, info.WorkflowExecution.ID, in)
+	if err != nil {
+		return onceward.CallResult{}, notSent(err.Error())
+	}
+	if len(items) == 0 || items[0].Digest != in.Manifest {
+		return onceward.CallResult{}, notSent("the transcript does not begin with the run's manifest")
+	}
+	var manifest onceward.Manifest
+	if err := json.Unmarshal(items[0].Raw, &manifest); err != nil {
+		return onceward.CallResult{}, notSent(fmt.Sprintf("read manifest: %v", err))
+	}
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		return onceward.CallResult{}, notSent("the worker is stopping")
+	default:
+	}
+	return a.attempt(ctx, agent, manifest, items[1:], in)
+}
+
+// attempt sends the request, keeps the heartbeat going and binds the calls.
+func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest onceward.Manifest, items []onceward.Item, in onceward.CallInput) (onceward.CallResult, error) {
+	if !in.NotAfter.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, in.NotAfter)
+		defer cancel()
+	}
+	var seen progress
+	stop := beat(ctx, manifest.Plan.Heartbeat, func() any { return seen.details() })
+	defer stop()
+
+	started := time.Now()
+	response, err := a.router.Call(ctx, onceward.ModelRequest{
+		Route: in.Route, RunKey: in.RunKey, Instructions: manifest.Instructions, Items: items,
+		Tools: offered(manifest.Tools, in.Withdrawn), Output: manifest.Output,
+		Timeouts: manifest.Plan.Timeouts, Repair: in.Repair, Progress: seen.set,
+		Check: func(text string) error {
+			if agent.Check == nil {
+				return nil
+			}
+			return agent.Check(ctx, text)
+		},
+	})
+	settled := onceward.Settlement{
+		Usage: response.Usage, Cost: response.Cost, CostBasis: response.CostBasis,
+		ProviderRequestID: response.ProviderRequestID, ResponseModel: response.ResponseModel,
+		HTTPStatus: response.HTTPStatus, Duration: time.Since(started).Round(time.Millisecond),
+		ReasoningStripped: response.ReasoningStripped, Notices: response.Notices,
+	}
+	if err != nil {
+		return onceward.CallResult{}, failed(a.failureOf(ctx, err), settled)
+	}
+	size := 0
+	for _, item := range response.Items {
+		size += len(item.Raw)
+	}
+	if size > MaxResponse {
+		f := onceward.NewFailure(onceward.ClassPayloadTooLarge, onceward.PhaseSettled,
+			fmt.Sprintf("the response has %d bytes, at most %d fit a history", size, MaxResponse))
+		f.Resource, f.Deployment = in.Route.Resource, in.Route.Deployment
+		return onceward.CallResult{}, failed(f, settled)
+	}
+	return onceward.CallResult{
+		Items: response.Items, Text: response.Text, Settled: settled,
+		Calls: bindCalls(agent, response.Calls, in.Withdrawn),
+	}, nil
+}
+
+// failureOf returns the router's failure; an attempt that our own stopping
+// worker cut is the worker's loss, not the caller's wish.
+func (a *Activities) failureOf(ctx context.Context, err error) *onceward.Failure {
+	var f *onceward.Failure
+	if !errors.As(err, &f) {
+		f = onceward.NewFailure(onceward.ClassUnknown, onceward.PhaseSent, err.Error())
+		f.ModelResult = onceward.ModelResultUnknown
+	}
+	if f.Class != onceward.ClassCancelled {
+		return f
+	}
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		lost := *f
+		rule := onceward.ClassWorkerLost.Rule()
+		lost.Class, lost.Retryable, lost.FallbackEligible, lost.Scope = rule.Class, rule.Retryable, rule.FallbackEligible, rule.Scope
+		return &lost
+	default:
+		return f
+	}
+}
+
+func offered(tools []onceward.ToolDecl, withdrawn []string) []onceward.ToolDecl {
+	if len(withdrawn) == 0 {
+		return tools
+	}
+	var left []onceward.ToolDecl
+	for _, tool := range tools {
+		if !slices.Contains(withdrawn, tool.Name) {
+			left = append(left, tool)
+		}
+	}
+	return left
+}
+
+// progress is what the heartbeat shows of an attempt in flight.
+type progress struct {
+	phase  atomic.Value // onceward.Phase
+	events atomic.Int64
+}
+
+func (p *progress) set(phase onceward.Phase, events int) {
+	p.phase.Store(phase)
+	p.events.Store(int64(events))
+}
+
+func (p *progress) details() any {
+	phase, _ := p.phase.Load().(onceward.Phase)
+	if phase == "" {
+		phase = onceward.PhasePrepare
+	}
+	return struct {
+		Phase  onceward.Phase `json:"phase"`
+		Events int64          `json:"events"`
+	}{phase, p.events.Load()}
+}
+
+// beat records a heartbeat now and then until stop is called. every is the
+// heartbeat timeout; zero is 10 s.
+func beat(ctx context.Context, every time.Duration, details func() any) (stop func()) {
+	if every <= 0 {
+		every = 10 * time.Second
+	}
+	activity.RecordHeartbeat(ctx, details())
+	done := make(chan struct{})
+	ticker := time.NewTicker(every / 3)
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx, details())
+			}
+		}
+	}()
+	return func() { close(done) }
+}

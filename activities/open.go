@@ -1,0 +1,78 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/onceward/onceward"
+)
+
+// MaxRequest bounds a run's request in bytes.
+const MaxRequest = 512 << 10
+
+// ErrorNoAgent is the type of the error of a run whose agent this worker does
+// not have. The run waits: another worker, or the next release, may have it.
+const ErrorNoAgent = "agent_not_registered"
+
+// Open resolves agent and configuration into the run's manifest and writes the
+// first items of its transcript. It runs as a local activity.
+func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.Opened, error) {
+	agent, ok := a.agents[in.Agent]
+	if !ok {
+		return onceward.Opened{}, temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("agent %q is not registered with this worker", in.Agent), ErrorNoAgent, nil)
+	}
+	if len(in.Request) > MaxRequest {
+		return onceward.Opened{}, invalidStart("request has %d bytes, at most %d", len(in.Request), MaxRequest)
+	}
+	manifest := agent.Manifest
+	manifest.Plan.Tenant, manifest.Plan.User = in.Tenant, in.User
+	raw, err := json.Marshal(manifest)
+	if err != nil {
+		return onceward.Opened{}, invalidStart("encode manifest: %v", err)
+	}
+	first, err := onceward.NewItem(raw, "")
+	if err != nil {
+		return onceward.Opened{}, invalidStart("manifest: %v", err)
+	}
+	text := string(in.Request)
+	if len(in.Request) > 0 && in.Request[0] == '"' {
+		if err := json.Unmarshal(in.Request, &text); err != nil {
+			return onceward.Opened{}, invalidStart("read request: %v", err)
+		}
+	}
+	if text == "" || text == "null" {
+		return onceward.Opened{}, invalidStart("request is empty: a run needs something to work on")
+	}
+	message, err := onceward.Text("user", text)
+	if err != nil {
+		return onceward.Opened{}, invalidStart("request: %v", err)
+	}
+	return onceward.Opened{Plan: manifest.Plan, Items: []onceward.Item{first, message}}, nil
+}
+
+// ErrorInvalidStart is the type of the error of a run that was started with an
+// argument no run can work on.
+const ErrorInvalidStart = "invalid_start"
+
+func invalidStart(format string, args ...any) error {
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(format, args...), ErrorInvalidStart, nil)
+}
+
+// SelectRoute chooses a route. It runs as a local activity in the workflow task
+// that reserves the attempt, and only reads health: the permit is CallModel's.
+func (a *Activities) SelectRoute(_ context.Context, in onceward.RouteRequest) (onceward.Decision, error) {
+	decision := a.router.Select(in)
+	decision.Dropped = slices.Clone(decision.Dropped)
+	return decision, nil
+}
+
+// WriteItem writes the output item of a call that has no result of its own. It
+// runs as a local activity, because workflow code must not encode JSON.
+func (a *Activities) WriteItem(_ context.Context, in onceward.WriteItemInput) (onceward.Item, error) {
+	return onceward.CallError(in.CallID, in.Code, in.Message), nil
+}

@@ -1,0 +1,131 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/onceward/onceward"
+)
+
+// MaxToolOutput bounds what a read tool may return, in bytes of JSON.
+const MaxToolOutput = 1 << 20
+
+// ReadFunc returns the activity of a read tool. Its result is the call's output
+// item. It fails only while Temporal may retry it; the last failure becomes an
+// answer for the model.
+func ReadFunc(tool Tool) func(context.Context, onceward.ReadInput) (onceward.Item, error) {
+	return func(ctx context.Context, in onceward.ReadInput) (onceward.Item, error) {
+		out, err := tool.Read(ctx, in.Args)
+		if err != nil {
+			if int(activity.GetInfo(ctx).Attempt) < in.MaxAttempts && ctx.Err() == nil {
+				return onceward.Item{}, err
+			}
+			return onceward.CallError(in.CallID, "tool_failed", err.Error()), nil
+		}
+		return outputItem(in.CallID, out), nil
+	}
+}
+
+// outputItem writes a tool's result as the model reads it: a JSON string as its
+// text, everything else as JSON.
+func outputItem(callID string, out json.RawMessage) onceward.Item {
+	text := string(out)
+	if len(out) > 0 && out[0] == '"' {
+		if err := json.Unmarshal(out, &text); err != nil {
+			return onceward.CallError(callID, "tool_failed", fmt.Sprintf("the tool's result is not JSON: %v", err))
+		}
+	}
+	if len(out) > MaxToolOutput {
+		return onceward.CallError(callID, "output_too_large", fmt.Sprintf("the tool returned %d bytes, at most %d are allowed: ask for less", len(out), MaxToolOutput))
+	}
+	item, err := onceward.CallOutput(callID, text)
+	if err != nil {
+		return onceward.CallError(callID, "output_too_large", fmt.Sprintf("the tool returned %d bytes, too many for one item: %v", len(out), err))
+	}
+	return item
+}
+
+// CommitFunc returns the commit activity of a write tool: read, guard, commit,
+// in one activity, because two gave two effects when somebody reset the Action
+// between them. An error means that the commit may have been sent.
+func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
+	return func(ctx context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
+		ctx, cancel := context.WithDeadline(ctx, in.Action.NotAfter)
+		defer cancel()
+		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
+		defer stop()
+
+		found, err := tool.Find(ctx, in.Action, in.Args)
+		switch {
+		case err != nil:
+			return onceward.CommitResult{NotSent: onceward.NotSentReadFailed, Detail: clip(err.Error())}, nil
+		case found.Status != onceward.StatusAbsent:
+			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead}, nil
+		}
+		if reason, detail := guard(ctx, in); reason != "" {
+			return onceward.CommitResult{NotSent: reason, Detail: detail}, nil
+		}
+		receipt, err := tool.Commit(ctx, in.Action, in.Args)
+		if err == nil && receipt.Status == onceward.StatusUnknown {
+			err = errors.New(receipt.Reason)
+		}
+		if err != nil {
+			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(clip(err.Error()), onceward.ErrorCommitUnclear, nil)
+		}
+		result := onceward.CommitResult{Receipt: receipt, VerifiedBy: onceward.VerifiedByResponse, Sent: true}
+		if in.VerifyByRead && receipt.Status == onceward.StatusCommitted {
+			if found, err := tool.Find(ctx, in.Action, in.Args); err == nil && found.Status == onceward.StatusCommitted {
+				result.Receipt, result.VerifiedBy = found, onceward.VerifiedByRead
+			}
+		}
+		return result, nil
+	}
+}
+
+// guard is the last thing before the user's commit. It refuses when the Action
+// was reset, when a reset re-dispatched this very activity, when the lease has
+// ended (the SDK counts its own timeouts from when the worker starts), and when
+// the worker is stopping.
+func guard(ctx context.Context, in onceward.CommitInput) (onceward.NotSentReason, string) {
+	own := activity.GetInfo(ctx).WorkflowExecution.RunID
+	if in.RunID != own || in.OriginalRunID != own {
+		return onceward.NotSentReset, fmt.Sprintf("scheduled by run %s of original run %s, carried out for run %s", in.RunID, in.OriginalRunID, own)
+	}
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		return onceward.NotSentStopping, "the worker is stopping"
+	default:
+	}
+	if now := time.Now(); !now.Before(in.Action.NotAfter) || ctx.Err() != nil {
+		return onceward.NotSentLease, fmt.Sprintf("the lease ended at %s", in.Action.NotAfter.Format(time.RFC3339Nano))
+	}
+	return "", ""
+}
+
+// FindFunc returns the reconciliation activity of a write tool. An error means
+// that the read failed and says nothing about the effect.
+func FindFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
+	return func(ctx context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
+		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
+		defer stop()
+		found, err := tool.Find(ctx, in.Action, in.Args)
+		if err != nil {
+			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(clip(err.Error()), "read_failed", nil)
+		}
+		return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead}, nil
+	}
+}
+
+// clip bounds the text of a tool's error: error details over 4 KB are lost.
+func clip(s string) string {
+	if len(s) > onceward.MaxReason {
+		return s[:onceward.MaxReason]
+	}
+	return s
+}

@@ -1,0 +1,203 @@
+package classify
+
+import (
+	"strings"
+
+	"github.com/onceward/onceward"
+)
+
+const redacted = "[redacted]"
+
+// Redact returns s cut to onceward.MaxFailureMessage bytes, with credentials,
+// signed query strings, long encoded blobs and e-mail addresses replaced.
+// Resources echo keys back in error texts, and a Failure is stored in history.
+// It errs on the side of replacing: a lost word costs less than a leaked key.
+func Redact(s string) string {
+	s = clip(s, 4*onceward.MaxFailureMessage)
+	var out strings.Builder
+	secretNext := 0 // words that follow "Bearer" or "api key:" and are the secret
+	for len(s) > 0 && out.Len() < 2*onceward.MaxFailureMessage {
+		n := strings.IndexFunc(s, wordByte)
+		if n < 0 {
+			n = len(s)
+		}
+		gap := s[:n]
+		s = s[n:]
+		out.WriteString(gap)
+		n = strings.IndexFunc(s, func(r rune) bool { return !wordByte(r) })
+		if n < 0 {
+			n = len(s)
+		}
+		word := s[:n]
+		s = s[n:]
+		if word == "" {
+			continue
+		}
+		out.WriteString(redactWord(word, secretNext > 0))
+		secretNext = secretAfter(word, s, secretNext)
+	}
+	return clip(out.String(), onceward.MaxFailureMessage)
+}
+
+// wordByte keeps URLs, keys and addresses in one word.
+func wordByte(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r > 127:
+		return true
+	}
+	return strings.ContainsRune("-_.+/=@:?&%~#*$", r)
+}
+
+// secretAfter returns how many of the following words are a secret.
+func secretAfter(word, rest string, left int) int {
+	w := strings.ToLower(strings.Trim(word, ".:="))
+	switch w {
+	case "bearer", "basic":
+		return 1
+	case "api-key", "api_key", "apikey", "x-api-key", "authorization", "token", "access_token", "client_secret", "password", "secret", "x-goog-api-key",
+		"ocp-apim-subscription-key", "credential":
+		if strings.HasSuffix(word, ":") || strings.HasSuffix(word, "=") || afterQuote(rest) {
+			return 1
+		}
+	case "provided", "key":
+		if strings.HasSuffix(word, ":") {
+			return 1
+		}
+	}
+	return max(left-1, 0)
+}
+
+// afterQuote reports a key-value separator after a quoted name.
+func afterQuote(rest string) bool {
+	rest = strings.TrimLeft(rest, `"' `)
+	return strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=")
+}
+
+func redactWord(w string, secret bool) string {
+	if secret && !strings.EqualFold(w, "bearer") && !strings.EqualFold(w, "basic") && strings.Trim(w, ":=.*-") != "" {
+		return redacted
+	}
+	if at := strings.Index(w, "://"); at >= 0 {
+		return redactURL(w, at+3)
+	}
+	if strings.Contains(w, "=") && (strings.ContainsAny(w, "?&") || credentialName(w[:strings.IndexByte(w, '=')])) {
+		return redactQuery(w)
+	}
+	if at := strings.IndexByte(w, '@'); at > 0 && strings.Contains(w[at:], ".") {
+		return redacted
+	}
+	if strings.ContainsAny(w, ":=/") && len(w) > 12 {
+		// The secret may hang on a name: "key:sk-...", "path/sk-...".
+		if i := strings.LastIndexAny(w, ":=/"); i >= 0 && i+1 < len(w) && hasKeyPrefix(w[i+1:]) {
+			return w[:i+1] + redacted
+		}
+	}
+	if hasKeyPrefix(w) || longSecret(w) {
+		return redacted
+	}
+	return w
+}
+
+// keyPrefixes begin the keys of well-known resources.
+var keyPrefixes = []string{
+	"sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xai-", "gsk_", "AIza", "ya29.", "hf_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-",
+	"AKIA", "ASIA", "eyJ", "csk-", "fw_", "nvapi-", "pplx-", "tgp_", "r8_", "key-", "xox", "ABSK", "sess-", "ek_",
+}
+
+func hasKeyPrefix(w string) bool {
+	for _, p := range keyPrefixes {
+		if len(w) >= len(p)+6 && strings.HasPrefix(w, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// idPrefixes begin ids that are worth reading and open nothing.
+var idPrefixes = []string{
+	"resp_", "msg_", "rs_", "fc_", "call_", "req_", "toolu_", "chatcmpl-", "gen-", "cmp_", "ws_", "conv_", "item_", "ctc_", "file-",
+	"batch_", "run_", "org-", "proj_", "ig_", "mcp_", "arn:",
+}
+
+// longSecret reports a long run of mixed letters and digits: base64, hex, JWT.
+func longSecret(w string) bool {
+	w = strings.Trim(w, ".:")
+	if len(w) < 32 {
+		return false
+	}
+	for _, p := range idPrefixes {
+		if strings.HasPrefix(w, p) {
+			return false
+		}
+	}
+	digits, upper, lower, dashes, hex := 0, 0, 0, 0, 0
+	for i := 0; i < len(w); i++ {
+		switch c := w[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+			hex++
+		case c >= 'a' && c <= 'z':
+			lower++
+			if c <= 'f' {
+				hex++
+			}
+		case c >= 'A' && c <= 'Z':
+			upper++
+			if c <= 'F' {
+				hex++
+			}
+		case c == '-':
+			dashes++
+		}
+	}
+	if len(w) == 36 && dashes == 4 && hex == 32 {
+		return false // a UUID
+	}
+	return digits >= 4 && (upper > 0 && lower > 0 || hex+dashes == len(w)) || len(w) >= 64 && digits > 0 && !strings.ContainsAny(w, "./")
+}
+
+func redactURL(w string, host int) string {
+	if at := strings.LastIndexByte(w, '@'); at > host {
+		if slash := strings.IndexByte(w[host:], '/'); slash < 0 || host+slash > at {
+			w = w[:host] + redacted + w[at:]
+		}
+	}
+	if strings.IndexByte(w, '?') < 0 {
+		return w
+	}
+	return redactQuery(w)
+}
+
+// redactQuery replaces the values of credential-like query parameters.
+func redactQuery(w string) string {
+	start := strings.IndexByte(w, '?') + 1
+	var out strings.Builder
+	out.WriteString(w[:start])
+	for i, pair := range strings.Split(w[start:], "&") {
+		if i > 0 {
+			out.WriteByte('&')
+		}
+		name, value, ok := strings.Cut(pair, "=")
+		switch {
+		case ok && (credentialName(name) || hasKeyPrefix(value) || longSecret(value)):
+			out.WriteString(name + "=" + redacted)
+		default:
+			out.WriteString(pair)
+		}
+	}
+	return out.String()
+}
+
+func credentialName(n string) bool {
+	n = strings.ToLower(n)
+	switch n {
+	case "sig", "key", "code", "se", "sv", "sp":
+		return true
+	}
+	for _, part := range []string{"key", "token", "secret", "signature", "password", "credential", "auth"} {
+		if strings.HasSuffix(n, part) {
+			return true
+		}
+	}
+	return false
+}

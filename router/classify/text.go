@@ -1,0 +1,213 @@
+package classify
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+)
+
+// addMessage takes one message text. JSON inside it is read as well: gateways
+// paste the upstream's body into their own message.
+func (e *envelope) addMessage(raw []byte, escaped bool, level int) {
+	if len(raw) == 0 {
+		return
+	}
+	plain := clipBytes(raw, MaxBody)
+	if escaped {
+		plain = unescape(make([]byte, 0, min(len(plain), maxText)), plain)
+	}
+	if level < maxLevel {
+		if at := nestedJSON(plain); at >= 0 {
+			e.addText(plain[:at])
+			before := len(e.text)
+			e.scan(plain[at:], level+1, zRoot)
+			if len(e.text) > before {
+				return
+			}
+			plain = plain[at:]
+		}
+	}
+	e.addText(plain)
+}
+
+// nestedJSON returns where a JSON object begins inside a text, or -1.
+func nestedJSON(b []byte) int {
+	for i := 0; i+1 < len(b); i++ {
+		at := bytes.IndexByte(b[i:], '{')
+		if at < 0 {
+			return -1
+		}
+		i += at
+		for j := i + 1; j < len(b) && j < i+8; j++ {
+			if b[j] == '"' || b[j] == '\'' {
+				return i
+			}
+			if b[j] != ' ' && b[j] != '\n' && b[j] != '\r' && b[j] != '\t' {
+				break
+			}
+		}
+	}
+	return -1
+}
+
+// addText appends b in lower case with one kind of quote and single spaces,
+// and feeds the phrase index on the way. Texts are kept apart by a line break.
+func (e *envelope) addText(b []byte) {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 {
+		return
+	}
+	if len(e.first) == 0 {
+		e.first = append(e.first, clipBytes(b, maxSummary)...)
+	}
+	ix := table().index
+	state := 0 // a phrase never spans two texts
+	text := e.text
+	for i := 0; i < len(b) && len(text) < maxText; i++ {
+		c := fold[b[i]]
+		if c == 0xE2 && i+2 < len(b) && b[i+1] == 0x80 && b[i+2] >= 0x98 && b[i+2] <= 0x9F {
+			c = '\'' // typographic quotes
+			i += 2
+		}
+		if c == ' ' && len(text) > 0 && text[len(text)-1] == ' ' {
+			continue
+		}
+		text = append(text, c)
+		state = int(ix.next[state*ix.width+int(ix.class[c])])
+		if len(ix.out[state]) > 0 {
+			for _, id := range ix.out[state] {
+				e.phrases.set(id)
+			}
+		}
+	}
+	e.text = append(text, '\n')
+}
+
+// fold maps upper case to lower, every quote to one and white space to blank.
+var fold = func() (t [256]byte) {
+	for i := range t {
+		c := byte(i)
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '"' || c == '`':
+			c = '\''
+		case c == '\n' || c == '\r' || c == '\t':
+			c = ' '
+		}
+		t[i] = c
+	}
+	return t
+}()
+
+// addCodeBytes takes one code, type or reason.
+func (e *envelope) addCodeBytes(raw []byte) {
+	if len(raw) == 0 || len(raw) > 160 {
+		return
+	}
+	var buf [64]byte
+	n := 0
+	for _, c := range raw {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case c == ':':
+			if n > 0 { // ThrottlingException:http://...
+				goto done
+			}
+			continue
+		case c == '#': // com.amazon.coral.service#AccessDeniedException
+			n = 0
+			continue
+		default:
+			continue
+		}
+		if n == len(buf) {
+			return
+		}
+		buf[n] = c
+		n++
+	}
+done:
+	if n == 0 {
+		return
+	}
+	e.codeCount++
+	if id, ok := table().codes[string(buf[:n])]; ok {
+		e.codes.set(id)
+	}
+}
+
+func (e *envelope) addCode(s string) { e.addCodeBytes([]byte(s)) }
+
+// looksHTML tells a page from texts that merely begin with "<400> ...".
+func looksHTML(b []byte) bool {
+	return len(b) > 1 && (b[1] == '!' || b[1] == '?' || (b[1] >= 'a' && b[1] <= 'z') || (b[1] >= 'A' && b[1] <= 'Z'))
+}
+
+// addHTML takes the words of a page without its tags, scripts and styles.
+func (e *envelope) addHTML(b []byte) {
+	out := e.scratch[:0]
+	for len(b) > 0 && len(out) < maxText {
+		open := bytes.IndexByte(b, '<')
+		if open < 0 {
+			out = append(out, b...)
+			break
+		}
+		out = append(out, b[:open]...)
+		out = append(out, ' ')
+		b = b[open:]
+		for _, tag := range []string{"script", "style"} {
+			if hasTag(b, tag) {
+				if end := bytes.Index(b, []byte("</"+tag)); end >= 0 {
+					b = b[end:]
+				}
+			}
+		}
+		end := bytes.IndexByte(b, '>')
+		if end < 0 {
+			break
+		}
+		b = b[end+1:]
+	}
+	e.scratch = out
+	e.addText(clipBytes(out, maxText))
+}
+
+func hasTag(b []byte, tag string) bool {
+	return len(b) > len(tag) && bytes.EqualFold(b[1:1+len(tag)], []byte(tag))
+}
+
+// proseStatus finds the status in texts such as "Error code: 429 - ...",
+// "HTTP 400, ...", `POST "https://...": 502 Bad Gateway`, "<503> ...".
+var proseStatus = regexp.MustCompile(`(?:^\W{0,2}|\bstatus(?:[ _]?code)?\W{1,3}|\berror(?:[ _]code)?\W{1,3}|\bhttp(?:/[\d.]+)?(?:\W{1,2}| error | status )|': )([45]\d\d)\b`)
+
+func statusInProse(text []byte) int {
+	m := proseStatus.FindSubmatch(clipBytes(text, 512))
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// summary is the message for people: what the error said, else what it was.
+func (e *envelope) summary(in Input) string {
+	if len(e.first) > 0 {
+		return string(bytes.ToValidUTF8(e.first, []byte("?")))
+	}
+	switch {
+	case e.empty:
+		return "empty body"
+	case e.nullBody:
+		return "null"
+	}
+	if e.reason != "" {
+		return e.reason
+	}
+	return string(bytes.ToValidUTF8(clipBytes(bytes.TrimSpace(in.Body), 200), []byte("?")))
+}
