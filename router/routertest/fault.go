@@ -88,7 +88,8 @@ type Fault struct {
 
 	// Resource is the name of the resource; empty: all.
 	Resource string `json:"resource,omitempty"`
-	// Match and When choose among the requests.
+	// Match and When choose among the requests. When is called under the
+	// pool's lock: it must be quick and must not call the pool.
 	Match Match              `json:"match,omitzero"`
 	When  func(Request) bool `json:"-"`
 	// Nth acts only on the n-th chosen request, counted from 1; 0: on all.

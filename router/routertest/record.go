@@ -61,7 +61,8 @@ func (c *recorder) add(r Request) *Request {
 	}
 	if len(c.reqs) > maxRecords {
 		c.rawBytes -= len(c.reqs[0].Raw)
-		c.reqs = append([]*Request(nil), c.reqs[1:]...)
+		c.reqs[0] = nil
+		c.reqs = c.reqs[1:]
 		c.oldest = max(0, c.oldest-1)
 	}
 	hooks := values(c.received)
