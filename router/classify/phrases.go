@@ -75,7 +75,7 @@ func (ix *phraseIndex) link() {
 // bits is a small set of phrase or code numbers. The zero value is empty.
 type bits [maxBits / 64]uint64
 
-const maxBits = 1024
+const maxBits = 2048
 
 func (b *bits) set(i int16)      { b[i>>6] |= 1 << (uint(i) & 63) }
 func (b *bits) has(i int16) bool { return b[i>>6]&(1<<(uint(i)&63)) != 0 }

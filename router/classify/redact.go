@@ -191,7 +191,7 @@ func redactQuery(w string) string {
 func credentialName(n string) bool {
 	n = strings.ToLower(n)
 	switch n {
-	case "sig", "key", "code", "se", "sv", "sp":
+	case "sig", "key":
 		return true
 	}
 	for _, part := range []string{"key", "token", "secret", "signature", "password", "credential", "auth"} {

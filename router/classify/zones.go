@@ -6,21 +6,21 @@ package classify
 type zone uint8
 
 const (
-	zRoot     zone = iota // the outermost object, an event, or an object that wraps one
-	zError                // an error object
-	zDetail               // an element of details, errors, detail
-	zMeta                 // metadata of an error
-	zHeaders              // headers inside a socket wrapper
-	zReasons              // incomplete_details
-	zItem                 // an output item of a Responses answer
-	zContent              // a content part
-	zChoice               // a choice of a chat answer
-	zMessage              // the message of a choice
-	zCall                 // a tool call of a choice
-	zCand                 // a candidate of a Gemini answer
-	zPrompt               // promptFeedback
-	zFilter               // content filter results
-	zSkip                 // the caller's own data, or nothing of interest
+	zRoot    zone = iota // the outermost object, an event, or an object that wraps one
+	zError               // an error object
+	zDetail              // an element of details, errors, detail
+	zMeta                // metadata of an error
+	zHeaders             // headers inside a socket wrapper
+	zReasons             // incomplete_details
+	zItem                // an output item of a Responses answer
+	zContent             // a content part
+	zChoice              // a choice of a chat answer
+	zMessage             // the message of a choice
+	zCall                // a tool call of a choice
+	zCand                // a candidate of a Gemini answer
+	zPrompt              // promptFeedback
+	zFilter              // content filter results
+	zSkip                // the caller's own data, or nothing of interest
 )
 
 // knownKeys are the keys that mean something to the scanner.

@@ -1,0 +1,99 @@
+package classify
+
+import (
+	"strings"
+
+	"github.com/onceward/onceward"
+)
+
+// reasonIs holds when a finish or incomplete reason is one of those given.
+func reasonIs(reasons ...string) func(*envelope) bool {
+	return func(e *envelope) bool {
+		r := e.reason
+		for _, prefix := range []string{"finish_", "stop_"} {
+			r = strings.TrimPrefix(r, prefix)
+		}
+		for _, want := range reasons {
+			if r == want {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// shapeless holds for an answer without anything in it: the transport's doing.
+func shapeless(e *envelope) bool {
+	return e.empty || e.nullBody || e.emptyObject && e.codeCount == 0 && len(e.text) == 0 && !e.hasError
+}
+
+// answerRules judge an answer that carries no error and is yet no use. Refusals
+// and filters come before emptiness: both leave the content empty.
+var answerRules = []rule{
+	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
+		return shapeless(e) && e.transport != Connection && (e.status == 0 || answered(e))
+	}, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}},
+	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.empty && e.transport == Connection && e.status == 0 }},
+	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return strings.HasPrefix(e.reason, "blocked_") }},
+	{class: onceward.ClassContentFiltered, when: reasonIs("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "guardrail_intervened", "sensitive", "error_toxic", "language")},
+	{class: onceward.ClassRefusal, when: reasonIs("refusal")},
+	{class: onceward.ClassRefusal, when: func(e *envelope) bool { return answered(e) && e.sawRefusal }},
+	{class: onceward.ClassContextLength, when: reasonIs("model_context_window_exceeded", "context_length_exceeded", "model_length")},
+	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool {
+		return !e.hasError && (e.respStatus == "incomplete" || reasonIs("max_output_tokens", "max_tokens", "length", "max_messages", "steered", "pause_turn", "model_length")(e))
+	}},
+	{class: onceward.ClassServerError, when: reasonIs("error", "error_limit", "network_error", "engine_error", "insufficient_system_resource")},
+	{class: onceward.ClassInvalidOutput, when: reasonIs("malformed_function_call", "unexpected_tool_call", "malformed_response", "other", "too_many_tool_calls", "no_image", "missing_thought_signature")},
+	{class: onceward.ClassCancelled, when: func(e *envelope) bool { return !e.hasError && e.respStatus == "cancelled" && e.status < 300 }},
+	{class: onceward.ClassServerError, when: func(e *envelope) bool {
+		return !e.hasError && e.respStatus == "failed" && e.status < 300 && e.codeCount <= 2 && len(e.text) == 0
+	}},
+	// Arguments that end in the middle were cut at the cap, whatever the reason says.
+	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool { return answered(e) && e.argsCut }, over: []override{repair(onceward.RepairNone)}},
+	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.argsBad }},
+	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.sse && e.broken }},
+	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.sse && e.nullError && e.frames == 1 }},
+	// A stream that stopped before its end: the transport's doing, too.
+	{class: onceward.ClassNetwork, when: func(e *envelope) bool {
+		return answered(e) && e.sse && !e.sawTerminal && e.jsonBody && !e.terminalType() && e.sawOutputEvent
+	}},
+	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
+		return answered(e) && e.sse && !e.sawTerminal && !e.terminalType() && !e.hasOutput()
+	}, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}},
+	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return answered(e) && e.transport == HTTP && e.jsonBody && e.cut }},
+	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
+		return answered(e) && (e.outputKey || e.choicesKey || e.contentKey) && !e.hasOutput()
+	}},
+	// "completed" and nothing to show for it: with usage the answer was lost,
+	// without it this is no answer to a streaming request at all.
+	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.respStatus == "completed" && !e.outputKey && e.usage }},
+	{class: onceward.ClassUnsupportedCapability, when: func(e *envelope) bool { return answered(e) && e.respStatus == "completed" && !e.outputKey }},
+	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && len(e.text) == 0 }},
+	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.hasOutput() }},
+}
+
+func (e *envelope) terminalType() bool {
+	switch e.typ {
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error", "message_stop", "response.error":
+		return true
+	}
+	return false
+}
+
+// failedTerminal reports whether the bytes end a response as a failure.
+func (e *envelope) failedTerminal() bool {
+	switch e.typ {
+	case "response.failed", "response.incomplete", "response.cancelled", "response.error", "error":
+		return true
+	case "response.completed":
+		return e.hasError || e.respStatus == "failed" || e.respStatus == "incomplete"
+	}
+	if e.typ != "" && strings.HasPrefix(e.typ, "response.") && !e.hasError {
+		return false
+	}
+	switch e.respStatus {
+	case "failed", "incomplete", "cancelled":
+		return true
+	}
+	return e.hasError || e.object == "error"
+}

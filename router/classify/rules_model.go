@@ -1,0 +1,57 @@
+package classify
+
+import (
+	"regexp"
+
+	"github.com/onceward/onceward"
+)
+
+// modelRules are about what this deployment serves and what it can do.
+var modelRules = []rule{
+	{class: onceward.ClassUnsupportedCapability, any: []string{"no endpoints found that support", "no endpoints found that can handle", "operation does not work with the specified model", "operation is unsupported"}},
+	{class: onceward.ClassModelUnavailable, codes: []string{"model_not_found", "DeploymentNotFound", "model_not_available", "model_unavailable", "model_decommissioned", "model_deprecated", "model_not_supported", "invalid_model", "unknown_model", "model_access_denied", "key_model_access_denied",
+		"team_model_access_denied", "deployment_not_found", "ModelNotFound", "model_not_exist", "InvalidModel", "ModelNotFoundError", "unsupported_model", "no_such_model", "model_not_loaded", "InvalidEndpointOrModel.NotFound", "ModelDeprecated", "deploymentmodelnotsupported", "model_invalid", "model_terms_required", "model_permission_denied", "model_permission_blocked_org", "model_permission_blocked_project", "invalidmodelid", "model_retired"}, none: []string{"previous response", "item with id"}},
+	{class: onceward.ClassModelUnavailable, any: []string{"try pulling it first", "model identifier is invalid", "not a valid model", "no models loaded", "model is not available", "model is not supported", "model not found", "models not found", "unknown model", "invalid model name", "invalid model id", "no endpoints found", "no allowed providers are available",
+		"end of its life", "has been deprecated", "been decommissioned", "has been decommissioned", "has been retired", "no longer supported", "no longer available", "on-demand throughput isn't supported", "on-demand throughput isn’t supported", "use case details have not been submitted", "api deployment for this resource does not exist", "deployment does not exist", "unable to access model",
+		"unable to access non-serverless", "llm provider not provided", "does not have access to model", "access to the model", "access to model", "not allowed to access model", "can only access models", "requires more system memory", "failed to load model", "error loading model", "model does not exist", "does not exist or you do not have access",
+		"doesn't exist or you do not have access", "is not a serverless", "not deployed", "call modelservice.listmodels", "call listmodels", "publisher model", "not enabled for this model", "modelnotfound", "no such model", "requires terms acceptance", "is not supported by this account", "not supported when using", "model is not enabled", "model is disabled", "is not enabled for this account", "unsupported model",
+		"is not supported. supported models", "model_not_found", "not a chat model", "supported in the v1/completions endpoint", "only supported in v1/responses", "unable to load model", "unable to find model", "could not find model", "couldn't find model", "model not supported", "is not a supported model", "supported api model names are", "supported model names are", "model not exist", "model access is denied", "no available model", "specified model id"},
+		strong: true, none: []string{"previous response", "item with id", "image", "'tools'", "tool use", "parameter", "no longer supported for this parameter", "at capacity", "overloaded", "longer supported, please use 'max_completion"}},
+	{class: onceward.ClassModelUnavailable, any: []string{"model", "deployment"}, strong: true,
+		re:   regexp.MustCompile(`\b(?:model|deployment)s?\b[ :=]*(?:named? |id |version )?(?:'[^']{1,160}'|[\w./:@-]{1,120})?(?: with deployment name \S*)?,? (?:is |was |has |does |could |do |can )*(?:not|n't|been) (?:be )?(?:found|exist|available|supported by this|served|loaded|recognized|removed|registered|deployed|accessible|a valid)|(?:^|\n)model: \S+\n|\bmodel [\w./:-]+ is not supported|does not have access to (?:the )?model|model\S* (?:not found|doesn't exist)|(?:not find|no) (?:the )?model\b`),
+		none: []string{"previous response", "item with id", "image file", "file with id", "tool output", "capacity", "tokens"}},
+
+	{class: onceward.ClassUnsupportedCapability, codes: []string{"unsupported_parameter", "unsupported_value", "unsupported_file", "unsupported_country_param", "unsupported_image_media_type", "UnsupportedParamsError", "unsupported_format", "unsupported_feature", "unsupported_tool", "OperationNotSupported", "feature_not_supported", "not_implemented", "unsupported_content_type", "unsupported_input", "unimplemented", "unsupported_operation", "unsupported_endpoint"}, when: func(e *envelope) bool { return e.status != 429 && e.status != 401 }},
+	{class: onceward.ClassUnsupportedCapability, strong: true, any: []string{
+		"does not support", "doesn't support", "do not support", "not supported with this model", "not supported by this model", "not supported with", "not supported for this model", "is not supported on this model", "not supported in this model", "not supported by model", "is unsupported", "unsupported parameter", "unsupported value",
+		"unsupported file", "unsupported content type", "unsupported tool", "unsupported image", "unsupported media", "unsupported response_format", "unsupported message role", "unsupported input", "unsupportedparams", "unrecognized request argument", "unrecognized argument", "extra inputs are not permitted", "extra fields not permitted", "does not match any of the expected tags",
+		"unknown parameter: 'reasoning", "unknown parameter: 'text", "unknown parameter: 'store", "unknown parameter: 'include", "unknown parameter: 'tool", "unknown parameter: 'prompt", "unknown parameter: 'parallel", "unknown parameter: 'service", "unknown parameter: 'max", "not allowed for this project", "is not available for this model", "not compatible with this model", "is not enabled for this",
+		"enable-auto-tool-choice", "tool choice requires", "not support image", "not support tools", "not support function", "no endpoints found that support", "is not supported", "are not supported", "isn't supported", "aren't supported", "only supports", "only supported", "not support", "chat template", "not multimodal", "not a multimodal", "is not implemented", "not yet implemented",
+		"multimodal is disabled", "cannot be used with this model", "cannot be used with reasoning", "is not allowed for this model", "is not permitted for this model", "at most 0 image", "image input", "image_url is only supported", "not available on this", "unexpected keyword argument", "must be enabled to use", "not enabled on this", "requires a beta", "unknown field", "supports at most", "maximum allowed number of output tokens", "function calling is not enabled", "invalid beta flag", "unexpected value(s)", "tool calling is not"},
+		none: []string{"tokens to keep", "rate limit", "context length", "context window", "file with id", "too many requests", "image exceeds", "please provide a valid image", "maximum context"},
+		when: func(e *envelope) bool {
+			return e.status != 429 && (e.status < 500 || e.status == 501) && e.transport != Connection
+		}},
+	{class: onceward.ClassUnsupportedCapability, any: []string{"supported values are", "expected one of", "unknown variant", "input tag", "invalid value", "input should be"}, when: aboutTools},
+	{class: onceward.ClassUnsupportedCapability, any: []string{"unknown variant", "unknown parameter", "unrecognized key"}, when: func(e *envelope) bool { return e.status < 429 && !pathParam(e.param) }},
+	// A host that refuses the input without a word about what is wrong with it
+	// lacks an item type: one that knows the type says which field it dislikes.
+	{class: onceward.ClassUnsupportedCapability, any: []string{"invalid input"}, re: regexp.MustCompile(`^invalid input\.?\n$`), when: func(e *envelope) bool { return e.status == 400 && e.param == "input" }},
+}
+
+// aboutTools holds when the refused value is the type of a tool or an item.
+func aboutTools(e *envelope) bool {
+	return toolParam.MatchString(e.param) || toolParam.Match(e.text)
+}
+
+var toolParam = regexp.MustCompile(`(?:^|[ '])(?:tools[.\[]\d+\]?[\w.\[\]]*(?:type)?|tool_choice)\b`)
+
+// pathParam tells a field inside the caller's items from a parameter.
+func pathParam(p string) bool {
+	for i := 0; i < len(p); i++ {
+		if p[i] == '[' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+package classify
+
+import "github.com/onceward/onceward"
+
+// statusRules read the status where no code and no text has said more. Status
+// alone never makes a 400 anybody's fault but the request's.
+var statusRules = []rule{
+	{class: onceward.ClassEndpointMisconfigured, when: between(300, 399)},
+	{class: onceward.ClassAuthentication, when: is(401)},
+	{class: onceward.ClassBilling, when: is(402)},
+	{class: onceward.ClassPermission, when: is(403)},
+	{class: onceward.ClassStaleAnchor, codes: []string{"not_found_error"}, when: func(e *envelope) bool { return e.status < 500 && len(e.text) == 0 }},
+	{class: onceward.ClassModelUnavailable, codes: []string{"ResourceNotFoundException"}},
+	{class: onceward.ClassEndpointMisconfigured, when: is(404, 405, 406, 407, 410, 421, 426, 501, 505)},
+	{class: onceward.ClassTimeout, when: is(408, 504, 522, 524, 598, 599)},
+	{class: onceward.ClassStateConflict, when: is(409, 423)},
+	{class: onceward.ClassRequestTooLarge, when: is(413, 414, 431)},
+	{class: onceward.ClassInvalidRequest, when: is(415, 422)},
+	{class: onceward.ClassServerError, when: is(424)},
+	{class: onceward.ClassRateLimited, when: is(425, 429)},
+	{class: onceward.ClassRegionBlocked, when: is(451)},
+	{class: onceward.ClassCancelled, when: is(499)},
+	{class: onceward.ClassOverloaded, when: is(503)},
+	{class: onceward.ClassNetwork, when: is(521, 523, 525)},
+	{class: onceward.ClassEndpointMisconfigured, when: is(526)},
+	{class: onceward.ClassServerError, when: between(500, 599)},
+}
+
+// typeRules read the generic types: better than nothing, and only that.
+var typeRules = []rule{
+	{class: onceward.ClassPermission, codes: []string{"permission_error", "permission_denied", "PERMISSION_DENIED", "AccessDeniedException", "forbidden", "PermissionDeniedError"}},
+	{class: onceward.ClassOverloaded, codes: []string{"service_unavailable", "service_unavailable_error", "UNAVAILABLE", "ServiceUnavailableError", "provider_unavailable"}, when: undecided},
+	{class: onceward.ClassServerError, codes: []string{"server_error", "internal_server_error", "internal_error", "InternalServerException", "InternalServerError", "api_error", "INTERNAL", "ModelErrorException", "ModelStreamErrorException", "upstream_error", "bad_gateway", "InternalFailure", "unknown_error", "stream_error", "internalError", "processing_error", "provider_error", "bad_response_status_code"}, when: undecided},
+	{class: onceward.ClassServerError, any: []string{"internalserverexception", "internal server error", "server had an error", "error occurred while processing your request", "internal error", "bad gateway", "something went wrong", "modelstreamerrorexception", "internalservererror", "an error occurred while processing", "unknown error"}, when: undecided},
+	{class: onceward.ClassStaleAnchor, codes: []string{"not_found_error"}, when: func(e *envelope) bool { return e.status == 0 && len(e.text) == 0 }},
+	{class: onceward.ClassInvalidRequest, codes: []string{"invalid_request_error", "INVALID_ARGUMENT", "BadRequestError", "ValidationException", "invalid_request", "bad_request", "BadRequest", "FAILED_PRECONDITION", "OUT_OF_RANGE", "validation_error", "invalid_argument", "client_error", "request_error"}, when: func(e *envelope) bool { return e.status < 500 }},
+}
+
+// lastRules end the table.
+var lastRules = []rule{
+	{class: onceward.ClassUnknown, when: between(400, 499), over: []override{fallback(false)}},
+	{class: onceward.ClassServerError, when: func(e *envelope) bool { return e.hasError && e.status < 300 }},
+	{class: onceward.ClassInvalidOutput, when: answered},
+	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.status == 0 && e.plain && e.transport != HTTP }},
+	{class: onceward.ClassUnknown},
+}
