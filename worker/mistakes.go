@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +40,27 @@ func (e *ConfigError) Error() string {
 		lines[i] = m.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// inOrder sorts mistakes by line and key and keeps the first of each key: a
+// value that could not be read is not reported as missing as well.
+func inOrder(mistakes []Mistake) []Mistake {
+	type place struct {
+		line int
+		key  string
+	}
+	seen, out := map[place]bool{}, []Mistake(nil)
+	for _, m := range mistakes {
+		at := place{m.Line, m.Key}
+		if m.Key == "" || !seen[at] {
+			out = append(out, m)
+		}
+		seen[at] = true
+	}
+	slices.SortStableFunc(out, func(a, b Mistake) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Key, b.Key))
+	})
+	return out
 }
 
 // closest returns the known word that a misspelt one most likely means, or "".

@@ -65,11 +65,11 @@ func (d *decoder) document(raw []byte) (*object, bool) {
 
 // object is a mapping whose keys are ticked off as they are read.
 type object struct {
-	d      *decoder
-	path   string
-	keys   []string
-	nodes  map[string]*yaml.Node
-	known  []string
+	d     *decoder
+	path  string
+	keys  []string
+	nodes map[string]*yaml.Node
+	known []string
 }
 
 func (d *decoder) object(path string, node *yaml.Node) (*object, bool) {
@@ -169,7 +169,7 @@ func (o *object) number(key string, dst *float64) bool {
 func (o *object) money(key string, dst *onceward.MicroUSD) bool {
 	var usd float64
 	if !o.number(key, &usd) {
-		return o.nodes[key] != nil
+		return o.get(key) != nil
 	}
 	if usd < 0 || usd > 1e6 {
 		o.d.refuse(o.at(key), "%v is not an amount in US dollars between 0 and 1000000", usd)
@@ -243,9 +243,10 @@ func (o *object) each(key, naming string, fn func(*object)) {
 		if name := valueOf(item, naming); name != "" {
 			path = fmt.Sprintf("%s[%s]", o.at(key), name)
 		}
-		if o.d.lines[path] == 0 {
-			o.d.lines[path] = item.Line
+		if o.d.lines[path] != 0 { // a second entry of that name; the check refuses it under this path
+			path = fmt.Sprintf("%s[%d]", o.at(key), i)
 		}
+		o.d.lines[path] = item.Line
 		if entry, ok := o.d.object(path, item); ok {
 			fn(entry)
 		}

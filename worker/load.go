@@ -1,0 +1,347 @@
+package worker
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/onceward/onceward"
+)
+
+// Bounds of what is read from files, in bytes.
+const (
+	maxConfig = 1 << 20
+	maxSecret = 64 << 10
+)
+
+// unreadable stands for a credential that was refused, so that it is not
+// reported as missing too. It never leaves Parse.
+var unreadable = NewSecret("unreadable")
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Load reads and checks the configuration of a file, with the environment of
+// this process. A configuration with mistakes gives a *ConfigError that lists
+// all of them.
+func Load(path string) (Config, error) {
+	raw, err := readBounded(path, maxConfig)
+	if err != nil {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, raw, os.Environ())
+}
+
+// Parse is Load for a text and an environment in the form of os.Environ. name
+// stands in messages for the file; an api_key_file that is not absolute is
+// looked for beside it.
+func Parse(name string, text []byte, environ []string) (Config, error) {
+	d := newDecoder(name)
+	l := &loader{d: d, env: environmentOf(environ), dir: filepath.Dir(name)}
+	cfg := defaults()
+	root, ok := d.document(text)
+	if !ok {
+		return Config{}, &ConfigError{Mistakes: d.mistakes}
+	}
+	l.root(root, &cfg)
+	l.env.layer(d, map[string]*string{
+		"temporal.address": &cfg.Temporal.Address, "temporal.namespace": &cfg.Temporal.Namespace,
+		"temporal.task_queue": &cfg.Temporal.TaskQueue, "temporal.release": &cfg.Temporal.Release,
+	})
+	l.overrideURLs(cfg.Pool)
+	complete := len(d.mistakes) == 0
+	l.env.refuseStrangers(d, cfg.Pool, l.referenced)
+	check(cfg, complete, d.refuse)
+	if len(d.mistakes) > 0 {
+		return Config{}, &ConfigError{Mistakes: inOrder(d.mistakes)}
+	}
+	return cfg, nil
+}
+
+type loader struct {
+	d          *decoder
+	env        environment
+	dir        string
+	referenced []string
+}
+
+func (l *loader) root(o *object, cfg *Config) {
+	if s, ok := o.child("temporal"); ok {
+		l.temporal(s, &cfg.Temporal)
+	}
+	if s, ok := o.child("worker"); ok {
+		s.duration("drain", &cfg.Worker.Drain)
+		s.duration("heartbeat", &cfg.Worker.Heartbeat)
+		s.integer("max_activities", &cfg.Worker.MaxActivities)
+		s.integer("max_commits", &cfg.Worker.MaxCommits)
+		s.integer("sticky_cache", &cfg.Worker.StickyCache)
+		s.duration("sticky_timeout", &cfg.Worker.StickyTimeout)
+		s.duration("deadlock_timeout", &cfg.Worker.DeadlockTimeout)
+		s.end()
+	}
+	if s, ok := o.child("actions"); ok {
+		s.duration("lease", &cfg.Actions.Lease)
+		s.duration("skew", &cfg.Actions.Skew)
+		s.end()
+	}
+	if s, ok := o.child("pool"); ok {
+		l.pool(s, &cfg.Pool)
+	}
+	if s, ok := o.child("tasks"); ok {
+		for _, name := range s.keys {
+			task := defaultTask(name)
+			if section, ok := s.child(name); ok {
+				l.task(section, &task)
+			}
+			cfg.Tasks = append(cfg.Tasks, task)
+		}
+	}
+	o.end()
+}
+
+func (l *loader) temporal(o *object, t *Temporal) {
+	o.str("address", &t.Address)
+	o.str("namespace", &t.Namespace)
+	o.str("task_queue", &t.TaskQueue)
+	o.str("release", &t.Release)
+	t.APIKey = l.secret(o)
+	if s, ok := o.child("tls"); ok {
+		t.TLS = &TLS{}
+		s.str("cert_file", &t.TLS.CertFile)
+		s.str("key_file", &t.TLS.KeyFile)
+		s.str("ca_file", &t.TLS.CAFile)
+		for _, file := range []*string{&t.TLS.CertFile, &t.TLS.KeyFile, &t.TLS.CAFile} {
+			*file = l.beside(*file)
+		}
+		s.end()
+	}
+	o.end()
+}
+
+func (l *loader) pool(o *object, p *Pool) {
+	o.str("name", &p.Name)
+	o.str("affinity", &p.Affinity)
+	o.str("cross_boundary", &p.CrossBoundary)
+	if s, ok := o.child("breaker"); ok {
+		s.integer("failures", &p.Breaker.Failures)
+		s.integer("consecutive", &p.Breaker.Consecutive)
+		s.duration("window", &p.Breaker.Window)
+		s.duration("open_for", &p.Breaker.OpenFor)
+		s.end()
+	}
+	o.each("resources", "name", func(s *object) { p.Resources = append(p.Resources, l.resource(s)) })
+	o.end()
+}
+
+func (l *loader) resource(o *object) Resource {
+	r := Resource{API: "responses", Weight: 1}
+	o.str("name", &r.Name)
+	r.Account, r.Boundary = r.Name, r.Name
+	o.str("kind", &r.Kind)
+	o.str("api", &r.API)
+	o.str("base_url", &r.BaseURL)
+	r.BaseURL = withSlash(r.BaseURL)
+	o.str("account", &r.Account)
+	o.str("encryption_boundary", &r.Boundary)
+	o.str("region", &r.Region)
+	o.str("safety_policy", &r.SafetyPolicy)
+	o.number("weight", &r.Weight)
+	r.Key = l.secret(o)
+	if s, ok := o.child("quota"); ok {
+		s.integer("requests_per_minute", &r.Quota.RequestsPerMinute)
+		s.integer("tokens_per_minute", &r.Quota.TokensPerMinute)
+		s.end()
+	}
+	o.each("deployments", "model", func(s *object) { r.Deployments = append(r.Deployments, l.deployment(s)) })
+	o.end()
+	return r
+}
+
+func (l *loader) deployment(o *object) Deployment {
+	var dep Deployment
+	o.str("model", &dep.Model)
+	dep.Deployment = dep.Model
+	o.str("deployment", &dep.Deployment)
+	if s, ok := o.child("price"); ok {
+		for key, dst := range map[string]*onceward.MicroUSD{"input": &dep.Price.Input, "output": &dep.Price.Output} {
+			if !s.money(key, dst) {
+				l.d.refuse(s.at(key), "is required, in USD per million tokens; 0 for a deployment that costs nothing")
+			}
+		}
+		if !s.money("cached_input", &dep.Price.CachedInput) {
+			dep.Price.CachedInput = dep.Price.Input // never less than what it may cost
+		}
+		s.end()
+	} else {
+		l.d.refuse(o.at("price"), "is required, as {input: ..., cached_input: ..., output: ...} in USD per million tokens: without it no attempt can be bounded by a budget")
+	}
+	if s, ok := o.child("capability"); ok {
+		l.capability(s, &dep.Capability)
+	}
+	o.end()
+	return dep
+}
+
+func (l *loader) capability(o *object, c *onceward.Capability) {
+	o.str("version", &c.Version)
+	o.integer("max_input_tokens", &c.MaxInputTokens)
+	o.integer("max_output_tokens", &c.MaxOutputTokens)
+	o.flag("tool_calling", &c.ToolCalling)
+	o.flag("parallel_tools", &c.ParallelTools)
+	o.flag("strict_schema", &c.StrictSchema)
+	o.flag("encrypted_reasoning", &c.EncryptedReasoning)
+	o.flag("image_input", &c.ImageInput)
+	o.flag("list_output", &c.ListOutput)
+	ids := "keep"
+	o.str("reasoning_id", &ids)
+	if ids != "keep" && ids != "omit" {
+		l.d.refuse(o.at("reasoning_id"), "%q is not one of keep, omit", ids)
+	}
+	c.OmitReasoningIDs = ids == "omit"
+	o.list("hosted_tools", &c.HostedTools)
+	o.list("locales", &c.Locales)
+	o.duration("p95_latency", &c.P95Latency)
+	if s, ok := o.child("eval_profiles"); ok {
+		c.EvalProfiles = map[string]float64{}
+		for _, profile := range s.keys {
+			var rate float64
+			if s.number(profile, &rate) && (rate < 0 || rate > 1) {
+				l.d.refuse(s.at(profile), "%v is not a pass rate between 0 and 1", rate)
+			}
+			c.EvalProfiles[profile] = rate
+		}
+	}
+	o.end()
+}
+
+func (l *loader) task(o *object, t *Task) {
+	o.str("model", &t.Model)
+	o.list("fallback_models", &t.FallbackModels)
+	o.list("resources", &t.Resources)
+	o.integer("max_output_tokens", &t.MaxOutputTokens)
+	degraded := string(t.Degraded)
+	o.str("degraded", &degraded)
+	t.Degraded = onceward.Outcome(degraded)
+	if s, ok := o.child("requires"); ok {
+		r := &t.Requires
+		s.flag("tool_calling", &r.ToolCalling)
+		s.flag("parallel_tools", &r.ParallelTools)
+		s.flag("strict_schema", &r.StrictSchema)
+		s.flag("image_input", &r.ImageInput)
+		s.flag("list_output", &r.ListOutput)
+		s.list("hosted_tools", &r.HostedTools)
+		s.list("region", &r.Region)
+		s.str("safety_policy", &r.SafetyPolicy)
+		s.str("locale", &r.Locale)
+		s.str("eval_profile", &r.EvalProfile)
+		s.number("minimum_pass_rate", &r.MinimumPassRate)
+		s.duration("max_p95_latency", &r.MaxP95Latency)
+		s.end()
+	}
+	if s, ok := o.child("budget"); ok {
+		s.integer("attempts", &t.Budget.Attempts)
+		s.money("cost_usd", &t.Budget.Cost)
+		s.money("attempt_cost_usd", &t.Budget.AttemptCost)
+		s.duration("deadline", &t.Budget.Deadline)
+		s.duration("people_deadline", &t.Budget.PeopleDeadline)
+		s.end()
+	}
+	if s, ok := o.child("timeouts"); ok {
+		s.duration("first_event", &t.Timeouts.FirstEvent)
+		s.duration("idle", &t.Timeouts.Idle)
+		s.duration("attempt", &t.Timeouts.Attempt)
+		s.end()
+	}
+	o.end()
+}
+
+// secret reads api_key_env or api_key_file. It never repeats what a key holds:
+// who writes the credential itself there must not find it in a log.
+func (l *loader) secret(o *object) Secret {
+	var variable, file string
+	o.str("api_key_env", &variable)
+	o.str("api_key_file", &file)
+	value, key := "", o.at("api_key_env")
+	switch {
+	case variable != "" && file != "":
+		l.d.refuse(key, "is given beside api_key_file; keep one")
+		return unreadable
+	case variable != "":
+		if !variableName.MatchString(variable) {
+			l.d.refuse(key, "is not the name of an environment variable (the credential itself does not belong in the file)")
+			return unreadable
+		}
+		l.referenced = append(l.referenced, variable)
+		if value = strings.TrimSpace(l.env[variable]); value == "" {
+			l.d.refuse(key, "the environment variable %s is not set", variable)
+			return unreadable
+		}
+	case file != "":
+		key = o.at("api_key_file")
+		raw, err := readBounded(l.beside(file), maxSecret)
+		if err != nil {
+			l.d.refuse(key, "%v", err)
+			return unreadable
+		}
+		if value = strings.TrimSpace(string(raw)); value == "" {
+			l.d.refuse(key, "the file %s is empty", file)
+			return unreadable
+		}
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
+		l.d.refuse(key, "holds white space or control characters, which no header can carry")
+		return unreadable
+	}
+	return NewSecret(value)
+}
+
+// overrideURLs applies ONCEWARD_RESOURCE_<NAME>_BASE_URL. Two resources that
+// share the variable would silently share the endpoint: refused.
+func (l *loader) overrideURLs(pool Pool) {
+	owner := map[string]string{}
+	for i, r := range pool.Resources {
+		name := resourceVariable(r.Name)
+		if other, taken := owner[name]; taken && other != r.Name {
+			l.d.refuse(resourcePath(pool, i)+".name", "%s and %s share the variable %s; rename one", other, r.Name, name)
+		}
+		owner[name] = r.Name
+		if value := l.env[name]; value != "" && r.Name != "" {
+			pool.Resources[i].BaseURL = withSlash(value)
+			l.d.origin[resourcePath(pool, i)+".base_url"] = name
+		}
+	}
+}
+
+func (l *loader) beside(file string) string {
+	if file == "" || filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(l.dir, file)
+}
+
+// withSlash makes relative paths resolve below the URL and not beside its end.
+func withSlash(url string) string {
+	if url == "" || strings.HasSuffix(url, "/") {
+		return url
+	}
+	return url + "/"
+}
+
+func readBounded(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(raw)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, limit)
+	}
+	return raw, nil
+}
