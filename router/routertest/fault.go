@@ -34,8 +34,8 @@ const (
 	FaultObject FaultKind = "object"
 	// FaultHTML answers 200 with a text/html page, or Body.
 	FaultHTML FaultKind = "html"
-	// FaultSlow waits Delay before the answer and EventDelay before each
-	// event; another fault may act on the same request.
+	// FaultSlow does nothing but its Delay and EventDelay; another fault may
+	// act on the same request.
 	FaultSlow FaultKind = "slow"
 )
 
@@ -107,7 +107,8 @@ type Fault struct {
 	Reason      string            `json:"reason,omitempty"`
 	// RST makes the cut faults reset the connection instead of closing it.
 	RST bool `json:"rst,omitempty"`
-	// Delay and EventDelay are written like "150ms" in JSON.
+	// Delay is waited before the fault acts, EventDelay before each event of
+	// the stream. In JSON they are written like "150ms".
 	Delay      time.Duration `json:"-"`
 	EventDelay time.Duration `json:"-"`
 }

@@ -24,7 +24,7 @@ func checkTools(raw json.RawMessage) *apiError {
 			continue
 		}
 		for _, key := range sortedKeys(t) {
-			if !slices.Contains([]string{"type", "name", "description", "parameters", "strict", "defer_loading", "allowed_callers", "output_schema"}, key) {
+			if !slices.Contains([]string{"type", "name", "description", "parameters", "strict", "async", "defer_loading", "allowed_callers", "output_schema"}, key) {
 				return unknownParameter(at + "." + key)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // respond answers POST .../responses.
@@ -20,6 +21,10 @@ func (x *exchange) respond(raw []byte) {
 	}
 	if f := x.s.pool.faults.pick(req, edgeFaults, false); f != nil {
 		x.outcome(func(o *Outcome) { o.Fault = f.Kind })
+		if !x.s.pool.pause(x.ctx(), f.Delay) {
+			x.ended(false)
+			return
+		}
 		if x.edge(f, req) {
 			return
 		}
@@ -35,9 +40,17 @@ func (x *exchange) respond(raw []byte) {
 	} else {
 		x.outcome(func(o *Outcome) { o.Fault = f.Kind })
 	}
+	if !x.s.pool.pause(x.ctx(), f.Delay) {
+		x.ended(false)
+		return
+	}
 	a.spoil(f)
 	if req.Body.Stream && f.Kind != FaultJSON {
-		x.stream(a, f, slow)
+		perEvent := f.EventDelay
+		if slow != nil {
+			perEvent += slow.EventDelay
+		}
+		x.stream(a, f, perEvent)
 		return
 	}
 	x.whole(a, f)
@@ -174,13 +187,13 @@ func (a *answer) plan(f *activeFault) []event {
 }
 
 // stream sends the answer as events.
-func (x *exchange) stream(a *answer, f *activeFault, slow *activeFault) {
+func (x *exchange) stream(a *answer, f *activeFault, perEvent time.Duration) {
 	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	x.header(200)
 	x.flush()
 	sent := 0
 	for i, e := range a.plan(f) {
-		if slow != nil && !x.s.pool.pause(x.ctx(), slow.EventDelay) {
+		if !x.s.pool.pause(x.ctx(), perEvent) {
 			x.ended(false)
 			return
 		}

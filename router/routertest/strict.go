@@ -148,8 +148,8 @@ func checkRange(key string, raw json.RawMessage, lo, hi float64) *apiError {
 var itemFields = map[string]string{
 	"message":              "type role content id status phase",
 	"reasoning":            "type id summary content encrypted_content",
-	"function_call":        "type id call_id name arguments status namespace caller",
-	"function_call_output": "type id call_id output status caller",
+	"function_call":        "type id call_id name arguments status namespace caller async",
+	"function_call_output": "type id call_id output status caller name namespace",
 	"item_reference":       "type id",
 	"compaction":           "type id encrypted_content",
 }
