@@ -94,6 +94,8 @@ type ActInput struct {
 	Policy   WritePolicy     `json:"policy"`
 	// Repeated: this run's own ledger already holds a final receipt of the id.
 	Repeated bool `json:"repeated,omitempty"`
+	// AttachOnly reads an action and never starts it: the run is ending.
+	AttachOnly bool `json:"attach_only,omitempty"`
 }
 
 // WritePolicy is what the tool's Spec and the configuration say of a write,

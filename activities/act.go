@@ -20,6 +20,14 @@ import (
 // is idempotent: Temporal may retry it for ever.
 func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.ActResult, error) {
 	id := in.ActionID.WorkflowID()
+	if in.AttachOnly {
+		receipt, err := a.await(ctx, id)
+		var missing *serviceerror.NotFound
+		if errors.As(err, &missing) {
+			return onceward.ActResult{}, nil
+		}
+		return onceward.ActResult{Pending: !receipt.Status.Final(), Receipt: receipt}, err
+	}
 	_, err := a.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:        id,
 		TaskQueue: activity.GetInfo(ctx).TaskQueue,

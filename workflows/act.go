@@ -1,0 +1,237 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+const (
+	// actTimeout bounds one Act; it starts or attaches and waits about 2 s.
+	actTimeout = 20 * time.Second
+	// firstAsk and lastAsk bound the back-off between two asks for a receipt.
+	firstAsk = time.Second
+	lastAsk  = 30 * time.Second
+	// personAsk replaces lastAsk while a person is waited for. Their decision
+	// wakes the run by a signal; the timer is for a signal that was lost, and its
+	// length keeps days of waiting from filling the history.
+	personAsk = 5 * time.Minute
+)
+
+// Act carries out the calls of a turn: reads at once and in parallel, writes one
+// at a time in the model's order. Every call gets exactly one output item,
+// whatever happened, and the items enter the transcript in the order of the
+// calls. The returned turn has an Outcome if the run ends here.
+func (r *Run) Act(ctx workflow.Context, turn onceward.Turn) (onceward.Turn, error) {
+	outputs := make([]onceward.Item, len(turn.Calls))
+	done := make([]bool, len(turn.Calls))
+	reads := make([]workflow.Future, len(turn.Calls))
+	for i, call := range turn.Calls {
+		switch {
+		case call.Output != nil:
+			outputs[i], done[i] = *call.Output, true
+		case call.Kind == onceward.KindRead:
+			reads[i] = r.startRead(ctx, turn.N, call)
+		}
+	}
+	for i, call := range turn.Calls {
+		if reads[i] == nil {
+			continue
+		}
+		if err := reads[i].Get(ctx, &outputs[i]); err != nil {
+			outputs[i] = r.writeItem(ctx, call.CallID, "tool_failed", "the tool did not answer: "+cutSummary(err.Error()))
+		}
+		done[i] = true
+	}
+	end := onceward.Turn{N: turn.N}
+	for i, call := range turn.Calls {
+		if done[i] {
+			continue
+		}
+		if end.Outcome == "" && ctx.Err() != nil {
+			end.Outcome, end.Reason = onceward.OutcomeCancelled, "the run was cancelled"
+		}
+		if end.Outcome != "" {
+			outputs[i] = r.writeItem(ctx, call.CallID, "not_carried_out", "the run ended before this call was carried out")
+			continue
+		}
+		outputs[i], end.Outcome, end.Reason = r.write(ctx, turn.N, call)
+	}
+	r.append(outputs...)
+	if end.Outcome == "" && ctx.Err() != nil {
+		end.Outcome, end.Reason = onceward.OutcomeCancelled, "the run was cancelled"
+	}
+	if end.Outcome != "" {
+		return end, nil
+	}
+	return turn, nil
+}
+
+func (r *Run) tool(name string) onceward.ToolPlan {
+	for _, tool := range r.plan.Tools {
+		if tool.Name == name {
+			return tool
+		}
+	}
+	return onceward.ToolPlan{Name: name}
+}
+
+func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) workflow.Future {
+	tool := r.tool(call.Tool)
+	timeout, attempts := tool.Timeout, tool.MaxAttempts
+	if timeout <= 0 {
+		timeout = 30 * time.Second
+	}
+	if attempts <= 0 {
+		attempts = 3
+	}
+	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: timeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: int32(attempts)},
+		Summary:             cutSummary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
+	})
+	return workflow.ExecuteActivity(options, onceward.ReadActivity(r.plan.Agent, call.Tool),
+		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts})
+}
+
+// write carries out one write through its Action and waits until there is a
+// receipt. An outcome that nobody can tell stops the write: the run then waits
+// for a person.
+func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (onceward.Item, onceward.Outcome, string) {
+	input := onceward.ActInput{
+		ActionID: call.ActionID, Agent: r.plan.Agent, Tool: call.Tool, Digest: call.Digest, Args: call.Args, CallID: call.CallID,
+		Run: workflow.GetInfo(ctx).WorkflowExecution.ID, Policy: r.tool(call.Tool).Write, Repeated: r.final(call.ActionID),
+	}
+	receipts := workflow.GetSignalChannel(ctx, onceward.SignalReceipt)
+	var people time.Duration // waited for people on this call
+	for pause := firstAsk; ; {
+		result, err := r.ask(ctx, turn, input)
+		if err != nil { // the run is cancelled: the action goes on without it
+			r.learn(ctx, input)
+			return r.writeItem(ctx, call.CallID, "not_awaited", "the run was cancelled before the receipt came"), onceward.OutcomeCancelled, "the run was cancelled"
+		}
+		if !result.Conflict {
+			r.note(result.Receipt)
+		}
+		if !result.Pending {
+			r.resumed(ctx)
+			r.withdraw(call.Tool, result)
+			return *result.Output, "", ""
+		}
+		person := result.Receipt.Status == onceward.StateAwaitingOperator || result.Receipt.Status == onceward.StateUnknown
+		limit := lastAsk
+		if person {
+			limit = personAsk
+			r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeUnknown, fmt.Sprintf("a decision about %s: %s", call.ActionID, result.Receipt.Reason))
+		} else {
+			r.wait(ctx, onceward.StatusRunning, "", fmt.Sprintf("the receipt of %s (%s)", call.ActionID, result.Receipt.Status))
+		}
+		waited := r.sleepOrSignal(ctx, receipts, min(pause, limit), "wait for the receipt of "+string(call.ActionID))
+		pause = min(2*pause, limit)
+		if person {
+			people += waited
+			r.use.Waited += waited
+		}
+		why := ""
+		if person && people >= r.plan.Budget.PeopleDeadline {
+			why = fmt.Sprintf("nobody decided about %s within %s", call.ActionID, r.plan.Budget.PeopleDeadline)
+		} else if !person && !workflow.Now(ctx).Before(r.deadline()) {
+			why = fmt.Sprintf("the deadline passed while %s was %s", call.ActionID, result.Receipt.Status)
+		}
+		if why != "" {
+			r.learn(ctx, input)
+			return r.writeItem(ctx, call.CallID, "outcome_unknown", why), onceward.OutcomeUnknown, why
+		}
+	}
+}
+
+// ask starts the action or attaches to it. Act is idempotent, so Temporal
+// retries it for ever; only a cancelled run ends it.
+func (r *Run) ask(ctx workflow.Context, turn int, input onceward.ActInput) (onceward.ActResult, error) {
+	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: actTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
+		Summary:             cutSummary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
+	})
+	var result onceward.ActResult
+	err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(ctx, &result)
+	return result, err
+}
+
+// learn reads the action's state once more for the result of a run that ends
+// before the receipt. It never starts the action.
+func (r *Run) learn(ctx workflow.Context, input onceward.ActInput) {
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	input.AttachOnly = true
+	options := workflow.WithActivityOptions(free, workflow.ActivityOptions{
+		StartToCloseTimeout: actTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 3},
+		Summary:             cutSummary(fmt.Sprintf("last look at %s", input.ActionID)),
+	})
+	var result onceward.ActResult
+	if err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(free, &result); err == nil && result.Receipt.Status != "" {
+		r.note(result.Receipt)
+	}
+	cancel()
+}
+
+// sleepOrSignal waits on a durable timer that an action's signal ends early, and
+// returns how long it waited.
+func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChannel, d time.Duration, summary string) time.Duration {
+	begin := workflow.Now(ctx)
+	timerCtx, cancel := workflow.WithCancel(ctx)
+	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: cutSummary(summary)})
+	workflow.NewSelector(ctx).
+		AddFuture(timer, func(workflow.Future) {}).
+		AddReceive(receipts, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }). // what it says is read from the action itself
+		Select(ctx)
+	cancel() // not deferred: deferred functions also run when the workflow is evicted
+	return workflow.Now(ctx).Sub(begin)
+}
+
+// note keeps the newest receipt of each action, in the order of first proposal.
+func (r *Run) note(receipt onceward.ActionReceipt) {
+	if receipt.Status == onceward.StateCommitted {
+		r.committed = true
+	}
+	for i, old := range r.actions {
+		if old.ActionID == receipt.ActionID {
+			r.actions[i] = receipt
+			return
+		}
+	}
+	r.actions = append(r.actions, receipt)
+}
+
+func (r *Run) final(id onceward.ActionID) bool {
+	for _, receipt := range r.actions {
+		if receipt.ActionID == id {
+			return receipt.Status.Final()
+		}
+	}
+	return false
+}
+
+// withdraw takes a tool that is used once away from the model.
+func (r *Run) withdraw(tool string, result onceward.ActResult) {
+	if r.tool(tool).Once && result.Receipt.Status == onceward.StateCommitted && !result.Conflict && !contains(r.withdrawn, tool) {
+		r.withdrawn = append(r.withdrawn, tool)
+	}
+}
+
+// writeItem writes an output item through a local activity, which also works in
+// a cancelled run.
+func (r *Run) writeItem(ctx workflow.Context, callID, code, message string) onceward.Item {
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	var item onceward.Item
+	input := onceward.WriteItemInput{CallID: callID, Code: code, Message: message}
+	if err := workflow.ExecuteLocalActivity(local(free, "write item"), onceward.ActivityWriteItem, input).Get(free, &item); err != nil {
+		panic(fmt.Sprintf("write item of %s: %v", callID, err)) // fails the workflow task, not the run: a call without its output would end it at the next turn
+	}
+	cancel()
+	return item
+}

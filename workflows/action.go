@@ -1,0 +1,273 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+// findTimeout bounds one reconciliation read.
+const findTimeout = 30 * time.Second
+
+// signalAfter is how long an action may take before it tells the run that
+// started it: until then the run's Act is still waiting for the result itself.
+const signalAfter = 1500 * time.Millisecond
+
+// action is one execution of the Action workflow.
+type action struct {
+	in          onceward.ActInput
+	receipt     onceward.ActionReceipt
+	started     time.Time
+	notAfter    time.Time // end of the last commit's lease
+	firstCommit time.Time
+	told        bool
+}
+
+// Action is the workflow that owns one side effect: the ledger of its commit,
+// its reconciliation and the operator's decision. It always ends with a receipt,
+// never with an error, and a cancellation does not reach its activities: a
+// commit that was sent cannot be taken back by not waiting for it.
+func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionReceipt, error) {
+	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: onceward.ActionReceipt{
+		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, Tool: in.Act.Tool, Digest: in.Act.Digest,
+		Status: onceward.StateProposed,
+	}}
+	a.stamp(ctx)
+	work, _ := workflow.NewDisconnectedContext(ctx)
+	if err := a.register(work); err != nil {
+		return a.receipt, err
+	}
+	if in.Resolve != nil {
+		a.record(work, *in.Resolve)
+		a.tell(work)
+	}
+	for !a.receipt.Status.Final() {
+		switch a.receipt.Status {
+		case onceward.StateProposed, onceward.StateCommitting:
+			a.commit(work)
+		case onceward.StateReconciling, onceward.StateAccepted:
+			a.reconcile(work)
+		case onceward.StateAwaitingOperator:
+			a.tell(work)
+			if err := workflow.Await(work, func() bool { return a.receipt.Status.Final() }); err != nil {
+				return a.receipt, err
+			}
+		case onceward.StateCommitted, onceward.StateRejected, onceward.StateUnknown:
+		}
+	}
+	if a.told || workflow.Now(work).Sub(a.started) > signalAfter {
+		a.tell(work)
+	}
+	if err := workflow.Await(work, func() bool { return workflow.AllHandlersFinished(work) }); err != nil {
+		return a.receipt, err
+	}
+	return a.receipt, nil
+}
+
+// to moves the action to another state. A move the machine does not have is a
+// broken program: it fails the workflow task and waits for a release, because an
+// Action never ends with an error.
+func (a *action) to(ctx workflow.Context, state onceward.ActionState, reason string) {
+	if !Allowed(a.receipt.Status, state) {
+		panic(fmt.Sprintf("action %s: no way from %s to %s", a.in.ActionID, a.receipt.Status, state))
+	}
+	a.receipt.Status, a.receipt.Reason = state, reason
+	a.stamp(ctx)
+}
+
+// stamp gives the state a version that no other execution of this id repeats: a
+// reset applies old decisions again, and a counter would let them match.
+func (a *action) stamp(ctx workflow.Context) {
+	now := workflow.Now(ctx)
+	a.receipt.At = now.UTC()
+	a.receipt.Version = max(a.receipt.Version+1, int(now.UnixMilli()))
+	workflow.SetCurrentDetails(ctx, a.details())
+}
+
+// commit runs one commit activity and moves on by what it says.
+func (a *action) commit(ctx workflow.Context) {
+	a.to(ctx, onceward.StateCommitting, "")
+	for failedReads, tries := 0, 0; ; tries++ {
+		if tries > 0 {
+			a.pause(ctx, min(firstAsk<<min(tries-1, 10), lastRead), "wait before the next commit")
+			a.to(ctx, onceward.StateCommitting, a.receipt.Reason)
+		}
+		result, sent, why := a.tryCommit(ctx)
+		switch {
+		case sent && why != "": // may have been sent, and nobody knows
+			a.to(ctx, onceward.StateReconciling, why)
+			return
+		case result.Receipt.Status != "":
+			a.adopt(ctx, result)
+			return
+		case result.NotSent == onceward.NotSentReset:
+			a.to(ctx, onceward.StateAwaitingOperator, "the action was reset: it never commits again, and its read found nothing")
+			return
+		case result.NotSent == onceward.NotSentReadFailed:
+			if failedReads++; failedReads >= maxPreReads {
+				a.to(ctx, onceward.StateAwaitingOperator, "nothing was sent: the read before the commit keeps failing: "+result.Detail)
+				return
+			}
+			a.receipt.Reason = "the read before the commit failed: " + result.Detail
+		default:
+			failedReads = 0
+			a.receipt.Reason = "nothing was sent yet: " + why
+		}
+		workflow.SetCurrentDetails(ctx, a.details())
+	}
+}
+
+// tryCommit schedules a commit whose lease begins now. sent reports that it
+// passed the guard or may have; why then says why its outcome is unclear, or
+// else why nothing was sent.
+func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, sent bool, why string) {
+	now := workflow.Now(ctx)
+	notAfter := now.Add(a.in.Policy.Lease)
+	if a.firstCommit.IsZero() {
+		a.firstCommit = now
+	}
+	info := workflow.GetInfo(ctx)
+	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: a.in.Policy.Queue,
+		// ScheduleToClose is the lease: StartToClose alone counts from when a
+		// worker starts, which may be after the server has given the commit up.
+		ScheduleToCloseTimeout: a.in.Policy.Lease,
+		HeartbeatTimeout:       a.in.Policy.Heartbeat,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                cutSummary(fmt.Sprintf("commit %d · %s", a.receipt.Commits+1, a.in.ActionID)),
+	})
+	err := workflow.ExecuteActivity(options, onceward.CommitActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
+		Action: a.describe(notAfter), Args: a.in.Args,
+		RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID, VerifyByRead: a.in.Policy.VerifyByRead,
+	}).Get(ctx, &result)
+	if err == nil {
+		if result.Sent {
+			a.receipt.Commits++
+			a.notAfter = notAfter
+		}
+		return result, result.Sent, result.Detail
+	}
+	if why, ok := neverStarted(err); ok {
+		return onceward.CommitResult{}, false, why
+	}
+	a.receipt.Commits++
+	a.notAfter = notAfter
+	return onceward.CommitResult{}, true, "the commit's outcome is unclear: " + cutSummary(err.Error())
+}
+
+// neverStarted reports whether an activity's error proves that no worker ever
+// carried it out.
+func neverStarted(err error) (string, bool) {
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError" {
+		return "the worker does not have the tool: " + application.Message(), true
+	}
+	var timeout *temporal.TimeoutError
+	var activity *temporal.ActivityError
+	if errors.As(err, &timeout) && errors.As(err, &activity) && activity.StartedEventID() == 0 {
+		return "no worker took the commit within its lease: is a worker polling the actions queue?", true
+	}
+	return "", false
+}
+
+func (a *action) describe(notAfter time.Time) onceward.Action {
+	return onceward.Action{ID: a.in.ActionID, Key: a.in.ActionID.Key(), NotAfter: notAfter}
+}
+
+// adopt moves to the state that a commit's receipt names.
+func (a *action) adopt(ctx workflow.Context, result onceward.CommitResult) {
+	if !result.Sent && a.receipt.Commits > 0 {
+		a.receipt.Reconciled++ // the read before a later commit found an earlier one
+	}
+	a.receipt.Ref, a.receipt.VerifiedBy = result.Receipt.Ref, result.VerifiedBy
+	if a.notAfter.IsZero() {
+		a.notAfter = workflow.Now(ctx)
+	}
+	switch result.Receipt.Status {
+	case onceward.StatusCommitted:
+		a.to(ctx, onceward.StateCommitted, result.Receipt.Reason)
+	case onceward.StatusRejected:
+		a.to(ctx, onceward.StateRejected, result.Receipt.Reason)
+	case onceward.StatusAccepted:
+		a.to(ctx, onceward.StateAccepted, result.Receipt.Reason)
+	case onceward.StatusAbsent, onceward.StatusUnknown:
+		a.to(ctx, onceward.StateReconciling, result.Receipt.Reason)
+	default:
+		a.to(ctx, onceward.StateReconciling, result.Receipt.Reason)
+	}
+}
+
+// reconcile reads until the effect is found, is known to be absent, or a person
+// has to look.
+func (a *action) reconcile(ctx workflow.Context) {
+	facts := Facts{Policy: a.in.Policy, NotAfter: a.notAfter, FirstCommit: a.firstCommit, Commits: a.receipt.Commits}
+	for {
+		facts.State, facts.ReadAt = a.receipt.Status, workflow.Now(ctx)
+		result, err := a.find(ctx)
+		facts.Reads++
+		if err != nil {
+			facts.FailedReads++
+			a.receipt.Reason = "the reconciliation read failed: " + cutSummary(err.Error())
+		} else {
+			facts.FailedReads = 0
+		}
+		state, reason, pause := AfterRead(facts, result.Receipt.Status, err != nil)
+		if state == a.receipt.Status {
+			a.pause(ctx, pause, "wait before the next read")
+			continue
+		}
+		if state.Final() || state == onceward.StateAccepted {
+			a.receipt.Ref, a.receipt.VerifiedBy = result.Receipt.Ref, result.VerifiedBy
+			reason = result.Receipt.Reason
+		}
+		if state == onceward.StateCommitting { // commit makes the move itself
+			a.commit(ctx)
+			return
+		}
+		a.to(ctx, state, reason)
+		if state != onceward.StateAccepted {
+			return
+		}
+		a.pause(ctx, max(pause, firstAsk), "wait for the product")
+	}
+}
+
+func (a *action) find(ctx workflow.Context) (onceward.CommitResult, error) {
+	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              a.in.Policy.Queue,
+		StartToCloseTimeout:    findTimeout,
+		ScheduleToCloseTimeout: 10 * findTimeout,
+		HeartbeatTimeout:       a.in.Policy.Heartbeat,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                cutSummary(fmt.Sprintf("read %d · %s", a.receipt.Reconciled+1, a.in.ActionID)),
+	})
+	var result onceward.CommitResult
+	err := workflow.ExecuteActivity(options, onceward.FindActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
+		Action: a.describe(a.notAfter), Args: a.in.Args,
+	}).Get(ctx, &result)
+	if _, never := neverStarted(err); err == nil || !never {
+		a.receipt.Reconciled++
+	}
+	return result, err
+}
+
+func (a *action) pause(ctx workflow.Context, d time.Duration, summary string) {
+	workflow.SetCurrentDetails(ctx, a.details())
+	// The context is disconnected, so the timer cannot fail.
+	_ = workflow.NewTimerWithOptions(ctx, max(d, minWait), workflow.TimerOptions{Summary: summary}).Get(ctx, nil)
+}
+
+// tell wakes the run that started the action. Its errors are swallowed: the run
+// may be closed, and it asks by itself all the same.
+func (a *action) tell(ctx workflow.Context) {
+	a.told = true
+	if a.in.Run == "" {
+		return
+	}
+	_ = workflow.SignalExternalWorkflow(ctx, a.in.Run, "", onceward.SignalReceipt, a.receipt).Get(ctx, nil)
+}

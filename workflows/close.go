@@ -1,0 +1,90 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+// Close ends the run with its last turn and returns its typed Result. A turn
+// that ended as manual_completion_required first waits for onceward.complete,
+// until people_deadline.
+func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, error) {
+	result := onceward.Result{
+		Outcome: turn.Outcome, Text: turn.Text, Failure: turn.Failure, Reason: turn.Reason,
+		Actions: append([]onceward.ActionReceipt{}, r.actions...), Turns: r.turn,
+	}
+	if result.Outcome == onceward.OutcomeCompleted {
+		result.Failure = nil
+	}
+	if result.Outcome == onceward.OutcomeManualCompletion {
+		r.awaitPerson(ctx, turn.Reason)
+		if r.completed != nil {
+			result.Outcome, result.Text, result.CompletedBy, result.Failure = onceward.OutcomeCompleted, r.completed.Text, r.completed.By, nil
+		} else if ctx.Err() != nil {
+			result.Outcome, result.Reason = onceward.OutcomeCancelled, "the run was cancelled while it waited for a person"
+		}
+	}
+	r.status, r.outcome, r.waiting = onceward.StatusClosed, result.Outcome, ""
+	result.Use = r.use
+	r.publish(ctx)
+	r.leave(ctx)
+	return result, nil
+}
+
+// awaitPerson waits until somebody completes the run or people_deadline passes.
+func (r *Run) awaitPerson(ctx workflow.Context, why string) {
+	r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeManualCompletion, why)
+	begin := workflow.Now(ctx)
+	_, _ = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: r.plan.Budget.PeopleDeadline, TimerOptions: workflow.TimerOptions{Summary: "wait for onceward.complete"},
+	}, func() bool { return r.completed != nil })
+	r.use.Waited += workflow.Now(ctx).Sub(begin)
+}
+
+// leave lets the operators' handlers finish and drains their signals: what is
+// unread when a workflow ends is lost without a trace.
+func (r *Run) leave(ctx workflow.Context) {
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	_ = workflow.Await(free, func() bool { return workflow.AllHandlersFinished(free) })
+	for _, name := range []string{onceward.UpdateComplete, onceward.SignalReceipt} {
+		channel := workflow.GetSignalChannel(free, name)
+		for channel.ReceiveAsync(nil) {
+			if name == onceward.UpdateComplete {
+				r.refuse("onceward.complete: the run has ended")
+			}
+		}
+	}
+	cancel()
+}
+
+// wait shows what the run waits for.
+func (r *Run) wait(ctx workflow.Context, status onceward.RunStatus, outcome onceward.Outcome, what string) {
+	changed := r.status != status || r.outcome != outcome
+	r.status, r.outcome, r.waiting = status, outcome, what
+	if changed {
+		r.publish(ctx)
+	}
+}
+
+func (r *Run) resumed(ctx workflow.Context) {
+	r.wait(ctx, onceward.StatusRunning, "", "")
+}
+
+// maxRefused bounds the list of refused signals an operator is shown.
+const maxRefused = 20
+
+func (r *Run) refuse(why string) {
+	if len(r.refused) < maxRefused {
+		r.refused = append(r.refused, why)
+	}
+}
+
+func (r *Run) statusNow() onceward.Status {
+	return onceward.Status{
+		Agent: r.plan.Agent, Status: r.status, Outcome: r.outcome, Waiting: r.waiting, Turn: r.turn, Use: r.use, Budget: r.plan.Budget,
+		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: append([]onceward.ActionReceipt{}, r.actions...), Refused: r.refused,
+	}
+}

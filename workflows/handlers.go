@@ -1,0 +1,191 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+// maxPage bounds one page of the transcript query in bytes.
+const maxPage = 1 << 20
+
+// register sets the operator's handlers before the first turn, so that nothing
+// is sent to a run that cannot answer yet.
+func (r *Run) register(ctx workflow.Context) error {
+	for _, q := range []struct {
+		name, description string
+		handler           any
+	}{
+		{onceward.QueryStatus, "What the run is doing, for whom it waits, and what it has used of its budget.", func() (onceward.Status, error) { return r.statusNow(), nil }},
+		{onceward.QueryTranscript, `Items of the transcript: {"from": 0, "to": 0}; to 0 means to the end; a page holds about 1 MB and next says where the following one begins.`, r.transcript},
+		{onceward.QueryLedger, "The receipts of the run's actions.", func() ([]onceward.ActionReceipt, error) { return r.actions, nil }},
+		{onceward.QueryAttempts, "Every model attempt of this execution with its route, its failure and its cost.", func() ([]onceward.AttemptRecord, error) { return r.attempts, nil }},
+	} {
+		if err := workflow.SetQueryHandlerWithOptions(ctx, q.name, q.handler, workflow.QueryHandlerOptions{Description: q.description}); err != nil {
+			return fmt.Errorf("register %s: %w", q.name, err)
+		}
+	}
+	err := workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateComplete,
+		func(ctx workflow.Context, c onceward.Complete) (onceward.Status, error) {
+			if err := r.complete(c); err != nil {
+				return onceward.Status{}, err
+			}
+			return r.statusNow(), nil
+		},
+		workflow.UpdateHandlerOptions{
+			Validator:   func(c onceward.Complete) error { return r.checkComplete(c) },
+			Description: `Ends a run that waits for a person: {"by": "who", "text": "the answer"}.`,
+		})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", onceward.UpdateComplete, err)
+	}
+	workflow.GoNamed(ctx, onceward.UpdateComplete, func(ctx workflow.Context) {
+		channel := workflow.GetSignalChannelWithOptions(ctx, onceward.UpdateComplete, workflow.SignalChannelOptions{
+			Description: `Like the update of this name: {"by": "who", "text": "the answer"}. A refused one is listed in onceward.status.`,
+		})
+		for {
+			var c onceward.Complete
+			if err := receive(ctx, channel, &c); err != nil {
+				r.refuse("onceward.complete: " + err.Error())
+				continue
+			}
+			if err := r.complete(c); err != nil {
+				r.refuse(err.Error())
+			}
+		}
+	})
+	return nil
+}
+
+// receive reads one signal raw and decodes it here: the SDK would drop one that
+// does not decode, and the operator would never hear of it.
+func receive(ctx workflow.Context, channel workflow.ReceiveChannel, v any) error {
+	var raw converter.RawValue
+	channel.Receive(ctx, &raw)
+	if raw.Payload() == nil {
+		return errors.New("the signal has no argument, one JSON object is needed")
+	}
+	if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), v); err != nil {
+		return fmt.Errorf("decode signal: %w", err)
+	}
+	return nil
+}
+
+func (r *Run) checkComplete(c onceward.Complete) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case r.completed != nil:
+		return fmt.Errorf("complete: %s has completed the run already", r.completed.By)
+	case r.outcome != onceward.OutcomeManualCompletion || r.status != onceward.StatusWaitingPerson:
+		return fmt.Errorf("complete: the run is %s and does not wait for a completion", r.status)
+	}
+	return nil
+}
+
+func (r *Run) complete(c onceward.Complete) error {
+	if err := r.checkComplete(c); err != nil {
+		return temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
+	}
+	r.completed = &c
+	return nil
+}
+
+// transcript answers a page of items.
+func (r *Run) transcript(q onceward.TranscriptQuery) (onceward.TranscriptPage, error) {
+	if q.To == 0 {
+		q.To = len(r.items)
+	}
+	if q.From < 0 || q.To > len(r.items) || q.From > q.To {
+		return onceward.TranscriptPage{}, fmt.Errorf("transcript: [%d, %d) is not within its %d items", q.From, q.To, len(r.items))
+	}
+	page := onceward.TranscriptPage{Next: q.From, Length: len(r.items)}
+	size := 0
+	for _, item := range r.items[q.From:q.To] {
+		if size += len(item.Raw); size > maxPage && len(page.Items) > 0 {
+			break
+		}
+		page.Items = append(page.Items, item)
+		page.Next++
+	}
+	return page, nil
+}
+
+// publish writes what the Temporal UI shows of the run: the current details and,
+// where the namespace has them, the search attributes.
+func (r *Run) publish(ctx workflow.Context) {
+	workflow.SetCurrentDetails(ctx, r.details())
+	if !r.plan.Attributes {
+		return
+	}
+	var pending []string
+	for _, a := range r.actions {
+		if !a.Status.Final() {
+			pending = append(pending, string(a.ActionID))
+		}
+	}
+	_ = workflow.UpsertTypedSearchAttributes(ctx,
+		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeAgent).ValueSet(r.plan.Agent),
+		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeStatus).ValueSet(string(r.status)),
+		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeOutcome).ValueSet(string(r.outcome)),
+		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeResource).ValueSet(r.warm),
+		temporal.NewSearchAttributeKeyInt64(onceward.AttributeAttempts).ValueSet(int64(r.use.Attempts)),
+		temporal.NewSearchAttributeKeyFloat64(onceward.AttributeCostUSD).ValueSet((r.use.Spent + r.use.Reserved).USD()),
+		temporal.NewSearchAttributeKeyKeywordList(onceward.AttributePendingActions).ValueSet(pending),
+	)
+}
+
+// shownAttempts bounds the table of the current details, which the server cuts
+// at 20 KB.
+const shownAttempts = 30
+
+func (r *Run) details() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** · %s", r.plan.Agent, r.status)
+	if r.outcome != "" {
+		fmt.Fprintf(&b, " · %s", r.outcome)
+	}
+	fmt.Fprintf(&b, " · turn %d · attempts %d of %d · $%.4f of $%.4f\n\n", r.turn, r.use.Attempts, r.plan.Budget.Attempts, (r.use.Spent + r.use.Reserved).USD(), r.plan.Budget.Cost.USD())
+	if r.waiting != "" {
+		fmt.Fprintf(&b, "Waiting for %s\n\n", r.waiting)
+	}
+	if len(r.attempts) > 0 {
+		b.WriteString("| turn | attempt | route | result |\n|---|---|---|---|\n")
+		for _, a := range r.attempts[max(0, len(r.attempts)-shownAttempts):] {
+			fmt.Fprintf(&b, "| %d | %d | %s | %s |\n", a.Turn, a.Attempt, routeText(a.Route), attemptText(a))
+		}
+		b.WriteString("\n")
+	}
+	if len(r.actions) > 0 {
+		b.WriteString("| action | state | ref |\n|---|---|---|\n")
+		for _, a := range r.actions[max(0, len(r.actions)-shownAttempts):] {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", a.ActionID, a.Status, a.Ref)
+		}
+	}
+	return b.String()
+}
+
+func routeText(route *onceward.Route) string {
+	if route == nil {
+		return "none"
+	}
+	return route.Resource + "/" + route.Model
+}
+
+func attemptText(a onceward.AttemptRecord) string {
+	switch {
+	case a.Failure != nil:
+		return string(a.Failure.Class)
+	case a.Settled != nil:
+		return "ok"
+	default:
+		return "in flight"
+	}
+}

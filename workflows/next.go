@@ -1,0 +1,305 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+const (
+	// attemptSlack is what an attempt may take beyond its own timeout: loading
+	// the transcript, binding the calls, reporting the result.
+	attemptSlack = 30 * time.Second
+	// scheduleToStart bounds the wait for a worker to take an attempt. Nothing
+	// was sent then, and a new selection may know better.
+	scheduleToStart = time.Minute
+	// minWait keeps a wait for a resource from spinning.
+	minWait = 200 * time.Millisecond
+)
+
+// turnState is what the attempts of one turn share.
+type turnState struct {
+	n       int
+	attempt int
+	notSent int
+	repairs []onceward.Repair
+	repair  onceward.Repair // of the next attempt
+	last    onceward.Class
+	failure *onceward.Failure
+	failed  []string // resource of each failed attempt
+}
+
+// Next makes one turn: it selects a route, reserves, calls the model and settles,
+// and after a failure decides what to do, until a response is usable or the run
+// ends. The returned turn is the run's last if it has an Outcome.
+func (r *Run) Next(ctx workflow.Context) (onceward.Turn, error) {
+	r.turn++
+	t := &turnState{n: r.turn}
+	for {
+		if ctx.Err() != nil {
+			return r.end(t, onceward.OutcomeCancelled, "the run was cancelled"), nil
+		}
+		if now := workflow.Now(ctx); !now.Before(r.deadline()) {
+			return r.late(t), nil
+		}
+		if why := r.outgrown(ctx); why != "" {
+			t.failure = onceward.NewFailure(onceward.ClassPayloadTooLarge, onceward.PhasePrepare, why)
+			return r.end(t, onceward.OutcomeFailed, why), nil
+		}
+		t.attempt++
+		decision, err := r.selectRoute(ctx, t)
+		if err != nil {
+			return onceward.Turn{}, err
+		}
+		if decision.Route == nil {
+			turn, ended := r.noRoute(ctx, t, decision)
+			if ended {
+				return turn, nil
+			}
+			continue
+		}
+		if why := r.use.Exhausted(r.plan.Budget, decision.Route.Ceiling); why != "" {
+			return r.end(t, onceward.OutcomeBudgetExhausted, why), nil
+		}
+		result, failure := r.call(ctx, t, decision)
+		if failure == nil {
+			return r.accept(t, *decision.Route, result), nil
+		}
+		if ctx.Err() != nil {
+			continue
+		}
+		if turn, ended := r.decide(ctx, t, *decision.Route, *failure); ended {
+			return turn, nil
+		}
+	}
+}
+
+func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision, error) {
+	var decision onceward.Decision
+	request := onceward.RouteRequest{
+		RunKey: r.key(ctx), Turn: t.n, Attempt: t.attempt,
+		Models: r.plan.Models, Resources: r.plan.Resources, Requirements: r.plan.Requirements,
+		Boundaries: r.boundaries(), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
+		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
+		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last),
+	}
+	summary := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
+	err := workflow.ExecuteLocalActivity(local(ctx, summary), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
+	if err != nil && ctx.Err() != nil {
+		return onceward.Decision{}, nil // cancelled: the loop sees it
+	}
+	return decision, err
+}
+
+// noRoute records a selection that found nothing, and waits for the first
+// candidate that may come back while the run's deadline allows it.
+func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Decision) (onceward.Turn, bool) {
+	if ctx.Err() != nil {
+		return onceward.Turn{}, false
+	}
+	f := onceward.NewFailure(onceward.ClassNoRoute, onceward.PhasePrepare, "no candidate passed selection")
+	f.NotSent = true
+	r.attempts = append(r.attempts, onceward.AttemptRecord{
+		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Failure: f,
+	})
+	now := workflow.Now(ctx)
+	if decision.RetryAt.IsZero() || !decision.RetryAt.Before(r.deadline()) {
+		if t.failure == nil {
+			t.failure = f
+		}
+		return r.degrade(t, "no route is left"), true
+	}
+	r.wait(ctx, onceward.StatusWaitingResource, "", fmt.Sprintf("a resource, until %s", decision.RetryAt.UTC().Format(time.RFC3339)))
+	_ = workflow.NewTimerWithOptions(ctx, max(decision.RetryAt.Sub(now), minWait), workflow.TimerOptions{Summary: "wait for a resource"}).Get(ctx, nil)
+	r.resumed(ctx)
+	return onceward.Turn{}, false
+}
+
+// call reserves an attempt and makes it. Reservation and dispatch are commands
+// of one workflow task, so there is never one without the other.
+func (r *Run) call(ctx workflow.Context, t *turnState, decision onceward.Decision) (onceward.CallResult, *onceward.Failure) {
+	route := *decision.Route
+	r.use.Reserve(route.Ceiling)
+	info := workflow.GetInfo(ctx)
+	r.attempts = append(r.attempts, onceward.AttemptRecord{
+		RunID: info.WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Route: &route, Dropped: decision.Dropped, Repair: t.repair,
+	})
+	record := &r.attempts[len(r.attempts)-1]
+	r.publish(ctx)
+	input := onceward.CallInput{
+		Agent: r.plan.Agent, RunKey: r.key(ctx), RunID: info.WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Route: route,
+		Length: len(r.items), Digest: r.chain, Manifest: r.items[0].Digest, Repair: t.repair, NotAfter: r.deadline(), Withdrawn: r.withdrawn,
+	}
+	t.repair = onceward.RepairNone
+	var result onceward.CallResult
+	err := workflow.ExecuteActivity(r.callOptions(ctx, t, route), onceward.ActivityCallModel, input).Get(ctx, &result)
+	if err == nil {
+		r.use.Settle(route.Ceiling, result.Settled.Cost)
+		record.Settled = &result.Settled
+		return result, nil
+	}
+	failure, settled := attemptFailure(err, route)
+	record.Failure, record.Settled = &failure, &settled
+	if failure.NotSent {
+		r.use.GiveBack(route.Ceiling)
+	} else {
+		r.use.Settle(route.Ceiling, settled.Cost)
+	}
+	return onceward.CallResult{}, &failure
+}
+
+func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Route) workflow.Context {
+	summary := fmt.Sprintf("turn %d · attempt %d · %s/%s", t.n, t.attempt, route.Resource, route.Model)
+	if t.last != "" {
+		summary += " · after " + string(t.last)
+	}
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ScheduleToStartTimeout: scheduleToStart,
+		StartToCloseTimeout:    r.plan.Timeouts.Attempt + attemptSlack,
+		HeartbeatTimeout:       r.plan.Heartbeat,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                cutSummary(summary),
+	})
+}
+
+// attemptFailure reads what an attempt's activity error says. A timeout of the
+// server means that our worker was lost: the request may have been sent, unless
+// no worker ever took the activity.
+func attemptFailure(err error, route onceward.Route) (onceward.Failure, onceward.Settlement) {
+	failure, settled, ok := decodeFailure(err)
+	if ok {
+		return failure, settled
+	}
+	lost := onceward.NewFailure(onceward.ClassWorkerLost, onceward.PhaseSent, "")
+	lost.Resource, lost.Deployment, lost.ModelResult = route.Resource, route.Deployment, onceward.ModelResultUnknown
+	settled = onceward.Settlement{Cost: route.Ceiling, CostBasis: onceward.CostReserved}
+	var timeout *temporal.TimeoutError
+	var application *temporal.ApplicationError
+	switch {
+	case temporal.IsCanceledError(err):
+		lost.Class, lost.FallbackEligible, lost.Retryable = onceward.ClassCancelled, false, false
+		lost.Message = "the run was cancelled while the attempt was in flight"
+	case errors.As(err, &timeout):
+		lost.Message = "the worker was lost: " + timeout.TimeoutType().String() + " timeout"
+		if timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
+			lost = onceward.NotSentFailure(onceward.ClassWorkerLost, "no worker took the attempt")
+		}
+	case errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError":
+		lost = onceward.NotSentFailure(onceward.ClassWorkerLost, "the worker does not have "+onceward.ActivityCallModel)
+	default:
+		lost.Message = "the attempt's activity failed: " + cutSummary(err.Error())
+	}
+	if lost.NotSent {
+		settled = onceward.Settlement{CostBasis: onceward.CostMeasured}
+	}
+	return *lost, settled
+}
+
+func decodeFailure(err error) (onceward.Failure, onceward.Settlement, bool) {
+	var failure onceward.Failure
+	var settled onceward.Settlement
+	var application *temporal.ApplicationError
+	if !errors.As(err, &application) || !application.HasDetails() || !onceward.Class(application.Type()).Known() {
+		return failure, settled, false
+	}
+	if err := application.Details(&failure, &settled); err != nil {
+		return failure, settled, false
+	}
+	return failure, settled, true
+}
+
+// accept takes a usable response into the transcript.
+func (r *Run) accept(t *turnState, route onceward.Route, result onceward.CallResult) onceward.Turn {
+	r.append(result.Items...)
+	r.warm = route.Resource
+	turn := onceward.Turn{N: t.n, Text: result.Text, Calls: result.Calls}
+	if len(turn.Calls) == 0 {
+		turn.Outcome = onceward.OutcomeCompleted
+	}
+	return turn
+}
+
+// decide applies the pure decision after a failure.
+func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f onceward.Failure) (onceward.Turn, bool) {
+	t.failure, t.last = &f, f.Class
+	if f.NotSent {
+		t.notSent++
+	} else {
+		t.failed = append(t.failed, route.Resource)
+	}
+	step, why := Decide(Situation{Failure: f, Committed: r.committed, Repairs: t.repairs, NotSent: t.notSent})
+	switch step {
+	case StepStop:
+		if f.NotSent {
+			return r.degrade(t, why), true
+		}
+		return r.end(t, onceward.OutcomeFailed, why), true
+	case StepRepair:
+		t.repair = f.Repair
+		t.repairs = append(t.repairs, f.Repair)
+	case StepNext:
+		if f.NotSent && t.notSent > 2 { // a permit refused twice in a row will not be granted at once
+			_ = workflow.Sleep(ctx, min(firstBackoff<<min(t.notSent-3, 6), lastBackoff))
+		}
+		if excluded, ok := Exclude(route, f, t.n, count(t.failed, route.Resource), workflow.Now(ctx)); ok {
+			r.exclude(excluded)
+		}
+	}
+	return onceward.Turn{}, false
+}
+
+// exclude keeps one entry for each (resource, model): the newest soft one, and
+// never a soft one over a final one.
+func (r *Run) exclude(e onceward.ExcludedRoute) {
+	for i, old := range r.excluded {
+		if old.Resource == e.Resource && old.Model == e.Model {
+			if old.Soft || !e.Soft {
+				r.excluded[i] = e
+			}
+			return
+		}
+	}
+	r.excluded = append(r.excluded, e)
+}
+
+func count(list []string, s string) int {
+	n := 0
+	for _, v := range list {
+		if v == s {
+			n++
+		}
+	}
+	return n
+}
+
+// late ends a run whose machine time is over.
+func (r *Run) late(t *turnState) onceward.Turn {
+	turn := r.end(t, onceward.OutcomeBudgetExhausted, fmt.Sprintf("deadline: %s of machine time used", r.plan.Budget.Deadline))
+	if turn.Failure == nil {
+		turn.Failure = onceward.NewFailure(onceward.ClassDeadlineExceeded, onceward.PhasePrepare, turn.Reason)
+	}
+	return turn
+}
+
+// degrade ends a run for which no route is left, as its task says.
+func (r *Run) degrade(t *turnState, why string) onceward.Turn {
+	outcome := r.plan.Degraded
+	if outcome == "" {
+		outcome = onceward.OutcomeUnavailable
+	}
+	return r.end(t, outcome, why)
+}
+
+func (r *Run) end(t *turnState, outcome onceward.Outcome, why string) onceward.Turn {
+	turn := onceward.Turn{N: t.n, Outcome: outcome, Reason: why, Failure: t.failure}
+	if t.failure != nil && t.failure.Class == onceward.ClassRefusal {
+		turn.Text = t.failure.Message
+	}
+	return turn
+}

@@ -1,0 +1,107 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+// Step is what a run does after a failed attempt.
+type Step string
+
+// The steps.
+const (
+	StepNext   Step = "next"   // select again: another route, or the same where the failure allows it
+	StepRepair Step = "repair" // once a turn: the same turn with a changed request
+	StepStop   Step = "stop"   // the failure is final
+)
+
+// maxNotSent bounds the attempts of a turn that ended before anything was sent.
+// They cost no budget, so something else has to end them.
+const maxNotSent = 20
+
+// Situation is all that the decision after a failure rests on.
+type Situation struct {
+	Failure   onceward.Failure
+	Committed bool              // the run has committed a side effect
+	Repairs   []onceward.Repair // already tried in this turn
+	NotSent   int               // attempts of this turn that sent nothing, this one included
+}
+
+// Decide chooses the step after a failed attempt and says why. It is the one
+// owner of retries, and it rests on the Failure alone:
+//
+//	nothing produced            replay
+//	partial text                discarded with the attempt, so replay
+//	a read tool before it       its recorded result is in the transcript
+//	a write before it           its receipt is in the transcript
+//	an unclear write before it  reconciled by its Action before the turn began
+//	provider-side state         not portable: stop
+func Decide(s Situation) (Step, string) {
+	f := s.Failure
+	rule := f.Class.Rule()
+	switch {
+	case f.NotSent && s.NotSent >= maxNotSent:
+		return StepStop, "nothing could be sent, again and again"
+	case f.NotSent:
+		return StepNext, "nothing was sent"
+	case f.ProviderStateCreated:
+		return StepStop, "the resource holds state that cannot be exported"
+	case f.Repair != onceward.RepairNone && !repaired(s.Repairs, f.Repair):
+		return StepRepair, string(f.Repair)
+	case f.Class == onceward.ClassUnknown && s.Committed:
+		return StepStop, "an unknown failure after a committed side effect"
+	case rule.Final:
+		return StepStop, "every resource would say the same"
+	case f.FallbackEligible:
+		return StepNext, "another resource may serve it"
+	case f.Retryable:
+		return StepNext, "the same resource may serve it later"
+	}
+	return StepStop, "neither another resource nor a retry can help"
+}
+
+func repaired(done []onceward.Repair, repair onceward.Repair) bool {
+	for _, r := range done {
+		if r == repair {
+			return true
+		}
+	}
+	return false
+}
+
+// Windows of the run's own exclusions.
+const (
+	firstBackoff = 500 * time.Millisecond
+	lastBackoff  = 15 * time.Second
+	maxWindow    = 5 * time.Minute // a longer Retry-After is probed once after this
+)
+
+// Exclude returns how the run passes over the route of a failed attempt. again
+// counts this turn's failures of the same resource, this one included.
+func Exclude(route onceward.Route, f onceward.Failure, turn, again int, now time.Time) (onceward.ExcludedRoute, bool) {
+	rule := f.Class.Rule()
+	out := onceward.ExcludedRoute{Resource: route.Resource, Model: route.Model, Class: f.Class, Turn: turn}
+	if f.NotSent {
+		return out, false
+	}
+	if f.Scope == onceward.ScopeResource || f.Scope == onceward.ScopeAccount || f.Scope == onceward.ScopeEgress {
+		out.Model = "" // the fault is not the model's: its other deployments share it
+	}
+	switch rule.Exclude {
+	case onceward.ExcludeRun:
+		return out, true
+	case onceward.ExcludeTurn:
+		out.Soft = true
+		pause := min(firstBackoff<<min(again-1, 10), lastBackoff)
+		if f.StateEffect == onceward.EffectThrottle {
+			pause = max(pause, rule.Window)
+		}
+		out.Until = now.Add(min(max(pause, f.RetryAfter), maxWindow))
+		return out, true
+	case onceward.ExcludeNever:
+		return out, false
+	default:
+		return out, false
+	}
+}

@@ -1,0 +1,105 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+// register sets the operator's handlers of an action.
+func (a *action) register(ctx workflow.Context) error {
+	err := workflow.SetQueryHandlerWithOptions(ctx, onceward.QueryReceipt,
+		func() (onceward.ActionReceipt, error) { return a.receipt, nil },
+		workflow.QueryHandlerOptions{Description: "What is known of the effect, and the version of the state that a decision has to name."})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", onceward.QueryReceipt, err)
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateResolve,
+		func(ctx workflow.Context, r onceward.Resolve) (onceward.ActionReceipt, error) {
+			if err := a.check(r); err != nil {
+				return a.receipt, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
+			}
+			a.record(ctx, r)
+			return a.receipt, nil
+		},
+		workflow.UpdateHandlerOptions{
+			Validator:   func(r onceward.Resolve) error { return a.check(r) },
+			Description: `Decides an action whose outcome nobody could read: {"status": "committed" or "rejected", "ref": "the product's name for it", "by": "who", "note": "", "version": as onceward.receipt says}.`,
+		})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", onceward.UpdateResolve, err)
+	}
+	workflow.GoNamed(ctx, onceward.UpdateResolve, func(ctx workflow.Context) {
+		channel := workflow.GetSignalChannelWithOptions(ctx, onceward.UpdateResolve, workflow.SignalChannelOptions{
+			Description: "Like the update of this name. A refused one is listed in onceward.receipt.",
+		})
+		for {
+			var r onceward.Resolve
+			err := receive(ctx, channel, &r)
+			if err == nil {
+				err = a.check(r)
+			}
+			if err != nil {
+				a.refuse(err)
+				workflow.SetCurrentDetails(ctx, a.details())
+				continue
+			}
+			a.record(ctx, r)
+		}
+	})
+	return nil
+}
+
+// check refuses a decision that is not complete, comes when none is needed, or
+// was made for another state.
+func (a *action) check(r onceward.Resolve) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case a.receipt.Status != onceward.StateAwaitingOperator:
+		return fmt.Errorf("resolve: action %s is %s and awaits no operator", a.in.ActionID, a.receipt.Status)
+	case r.Version != a.receipt.Version:
+		return fmt.Errorf("resolve: version %d is not the state's version, which is %d: look again before you decide", r.Version, a.receipt.Version)
+	}
+	return nil
+}
+
+// record takes an operator's decision.
+func (a *action) record(ctx workflow.Context, r onceward.Resolve) {
+	a.receipt.Ref, a.receipt.VerifiedBy, a.receipt.ResolvedBy, a.receipt.Note = r.Ref, onceward.VerifiedByOperator, r.By, r.Note
+	state := onceward.StateRejected
+	if r.Status == onceward.StatusCommitted {
+		state = onceward.StateCommitted
+	}
+	a.to(ctx, state, r.Note)
+}
+
+func (a *action) refuse(err error) {
+	if len(a.receipt.Refused) < maxRefused {
+		a.receipt.Refused = append(a.receipt.Refused, cutSummary(err.Error()))
+	}
+}
+
+// details is what the Temporal UI shows of the action.
+func (a *action) details() string {
+	var b strings.Builder
+	r := a.receipt
+	fmt.Fprintf(&b, "**%s** · %s · version %d\n\n", r.ActionID, r.Status, r.Version)
+	if r.Reason != "" {
+		fmt.Fprintf(&b, "%s\n\n", r.Reason)
+	}
+	fmt.Fprintf(&b, "| tool | ref | commits | reads after | verified by | resolved by |\n|---|---|---|---|---|---|\n| %s | %s | %d | %d | %s | %s |\n",
+		r.Tool, r.Ref, r.Commits, r.Reconciled, r.VerifiedBy, r.ResolvedBy)
+	if r.Status == onceward.StateAwaitingOperator {
+		fmt.Fprintf(&b, "\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", r.ActionID, r.Version)
+	}
+	for _, why := range r.Refused {
+		fmt.Fprintf(&b, "\nrefused: %s\n", why)
+	}
+	return b.String()
+}

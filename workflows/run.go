@@ -1,0 +1,164 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+// Run is one execution of an agent: its budget, its transcript and its ledger.
+// It belongs to the workflow function that opened it and must not be used from
+// another goroutine than the workflow's own.
+type Run struct {
+	plan      onceward.Plan
+	items     []onceward.Item
+	chain     string // digest of items
+	bytes     int
+	use       onceward.Use
+	turn      int
+	started   time.Time
+	attempts  []onceward.AttemptRecord
+	actions   []onceward.ActionReceipt
+	withdrawn []string
+	excluded  []onceward.ExcludedRoute
+	warm      string
+	committed bool
+
+	status    onceward.RunStatus
+	outcome   onceward.Outcome // provisional while it waits
+	waiting   string
+	completed *onceward.Complete
+	refused   []string
+	lastError string
+}
+
+// localTimeout bounds a local activity. They take well under a millisecond; the
+// bound is for a worker that is starved.
+const localTimeout = 10 * time.Second
+
+// agentWait is how long a run waits before it asks again for a worker that has
+// its agent.
+const agentWait = 10 * time.Second
+
+// Open begins a run: it resolves agent and configuration into the run's manifest
+// (or takes both from the execution before), and registers the operator's
+// handlers. It fails only for an argument that no run can work on; a worker
+// without the agent is waited for.
+func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, error) {
+	r := &Run{status: onceward.StatusRunning, started: workflow.Now(ctx)}
+	if err := r.register(ctx); err != nil {
+		return nil, err
+	}
+	if in.Carry != nil {
+		return r, r.resume(*in.Carry)
+	}
+	opened, err := r.open(ctx, agent, in)
+	if err != nil {
+		return nil, err
+	}
+	r.plan = opened.Plan
+	r.append(opened.Items...)
+	r.publish(ctx)
+	return r, nil
+}
+
+func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (onceward.Opened, error) {
+	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User}
+	for {
+		var opened onceward.Opened
+		err := workflow.ExecuteLocalActivity(local(ctx, "open "+agent.Name), onceward.ActivityOpen, request).Get(ctx, &opened)
+		var application *temporal.ApplicationError
+		if err == nil {
+			r.waiting = ""
+			return opened, nil
+		}
+		if !errors.As(err, &application) || application.Type() != "agent_not_registered" {
+			return opened, err
+		}
+		r.waiting = fmt.Sprintf("a worker that has the agent %q: %s", agent.Name, application.Message())
+		workflow.SetCurrentDetails(ctx, "Waiting for "+r.waiting)
+		if err := workflow.Sleep(ctx, agentWait); err != nil {
+			return opened, err
+		}
+	}
+}
+
+// resume takes over what the execution before has carried.
+func (r *Run) resume(c onceward.Carry) error {
+	if c.Version != onceward.CarryVersion {
+		return temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("the run was carried in version %d, this release reads %d", c.Version, onceward.CarryVersion), "invalid_start", nil)
+	}
+	r.plan, r.use, r.turn, r.started = c.Plan, c.Use, c.Turn, c.Started
+	r.actions, r.withdrawn, r.excluded, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Warm, c.Committed
+	r.append(c.Items...)
+	return nil
+}
+
+// append extends the transcript and the digest that proves it.
+func (r *Run) append(items ...onceward.Item) {
+	for _, item := range items {
+		r.items = append(r.items, item)
+		r.chain = onceward.ChainDigest(r.chain, item)
+		r.bytes += len(item.Raw)
+	}
+}
+
+// deadline is the end of machine time as it stands: waits for people and owners
+// move it.
+func (r *Run) deadline() time.Time {
+	return r.started.Add(r.plan.Budget.Deadline + r.use.Waited)
+}
+
+// key is the same over resets, workflow retries and continue-as-new.
+func (r *Run) key(ctx workflow.Context) string {
+	info := workflow.GetInfo(ctx)
+	return info.WorkflowExecution.ID + "/" + info.FirstRunID
+}
+
+// boundaries of the encrypted reasoning in the transcript, in order of first use.
+func (r *Run) boundaries() []string {
+	var out []string
+	for _, item := range r.items {
+		if item.Boundary != "" && !contains(out, item.Boundary) {
+			out = append(out, item.Boundary)
+		}
+	}
+	return out
+}
+
+func local(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: localTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second},
+		Summary:             cutSummary(summary),
+	})
+}
+
+// maxSummary is the server's limit for a summary, in bytes.
+const maxSummary = 390
+
+func cutSummary(s string) string {
+	if len(s) <= maxSummary {
+		return s
+	}
+	n := maxSummary
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+// Transition is one arrow of an action's state machine.
+type Transition struct {
+	From, To onceward.ActionState
+	When     string
+}
+
+// Transitions is the whole state machine of an action; docs/states.md is drawn
+// from it.
+var Transitions = []Transition{
+	{onceward.StateProposed, onceward.StateCommitting, "the first commit is scheduled"},
+	{onceward.StateCommitting, onceward.StateCommitting, "nothing was sent: the guard or the read before it stopped the commit, or no worker took it"},
+	{onceward.StateCommitting, onceward.StateCommitted, "the product said so, or the read before the commit found it"},
+	{onceward.StateCommitting, onceward.StateRejected, "the product refused it"},
+	{onceward.StateCommitting, onceward.StateAccepted, "the product took it and has not finished"},
+	{onceward.StateCommitting, onceward.StateReconciling, "the commit may have been sent and nobody knows"},
+	{onceward.StateCommitting, onceward.StateAwaitingOperator, "the action was reset, or its read keeps failing"},
+	{onceward.StateReconciling, onceward.StateCommitted, "the read found it"},
+	{onceward.StateReconciling, onceward.StateRejected, "the read found the refusal"},
+	{onceward.StateReconciling, onceward.StateAccepted, "the read found it pending"},
+	{onceward.StateReconciling, onceward.StateCommitting, "absent is authoritative and the tool allows another commit"},
+	{onceward.StateReconciling, onceward.StateAwaitingOperator, "the read cannot tell"},
+	{onceward.StateAccepted, onceward.StateCommitted, "the read found it"},
+	{onceward.StateAccepted, onceward.StateRejected, "the read found the refusal"},
+	{onceward.StateAccepted, onceward.StateAwaitingOperator, "the read no longer finds it, or its horizon passed"},
+	{onceward.StateAwaitingOperator, onceward.StateCommitted, "an operator decided"},
+	{onceward.StateAwaitingOperator, onceward.StateRejected, "an operator decided"},
+	{onceward.StateProposed, onceward.StateCommitted, "a resolve-only run records an operator's decision"},
+	{onceward.StateProposed, onceward.StateRejected, "a resolve-only run records an operator's decision"},
+}
+
+// Allowed reports whether the machine has an arrow from one state to another.
+func Allowed(from, to onceward.ActionState) bool {
+	for _, t := range Transitions {
+		if t.From == from && t.To == to {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	// maxCommits bounds how often an action is committed again after a read that
+	// found nothing: a product that keeps losing commits needs a person.
+	maxCommits = 5
+	// maxReadFailures bounds how long a failing read is asked before a person is.
+	maxReadFailures = 5
+	// maxPreReads bounds the reads before a commit that fail in a row.
+	maxPreReads = 8
+	// lastRead bounds the back-off between two reads.
+	lastRead = 30 * time.Second
+)
+
+// Facts is what the decision after a reconciliation read rests on.
+type Facts struct {
+	Policy      onceward.WritePolicy
+	State       onceward.ActionState // reconciling or accepted
+	ReadAt      time.Time            // when the read began
+	NotAfter    time.Time            // end of the last commit's lease
+	FirstCommit time.Time            // when the first commit was scheduled
+	Commits     int
+	Reads       int // of this reconciliation, this one included
+	FailedReads int // in a row, this one included
+}
+
+// absentFrom is when a read that finds nothing begins to mean that there is
+// nothing: no earlier commit can still be running or be on its way to the read.
+func (f Facts) absentFrom() time.Time {
+	return f.NotAfter.Add(f.Policy.Settle + f.Policy.Skew)
+}
+
+// AfterRead decides what an action does after a reconciliation read: its next
+// state, why, and how long to wait before the next read if it stays. failed
+// means that the read itself failed.
+func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.ActionState, string, time.Duration) {
+	age := f.ReadAt.Sub(f.FirstCommit)
+	pause := min(firstAsk<<min(max(f.Reads-1, 0), 10), lastRead)
+	settled := !f.ReadAt.Before(f.absentFrom())
+	switch {
+	case failed && settled && f.FailedReads >= maxReadFailures:
+		return onceward.StateAwaitingOperator, fmt.Sprintf("the reconciliation read failed %d times in a row", f.FailedReads), 0
+	case failed:
+		return f.State, "the reconciliation read failed", pause
+	case status == onceward.StatusCommitted:
+		return onceward.StateCommitted, "", 0
+	case status == onceward.StatusRejected:
+		return onceward.StateRejected, "", 0
+	case age > f.Policy.ReadHorizon:
+		return onceward.StateAwaitingOperator, fmt.Sprintf("the read sees back %s and the commit is %s old", f.Policy.ReadHorizon, age.Round(time.Second)), 0
+	case status == onceward.StatusAccepted:
+		return onceward.StateAccepted, "", pause
+	case status != onceward.StatusAbsent:
+		return onceward.StateAwaitingOperator, fmt.Sprintf("the read answered %q", status), 0
+	case !settled:
+		return f.State, "nothing found yet", min(pause, f.absentFrom().Sub(f.ReadAt))
+	case f.State == onceward.StateAccepted:
+		return onceward.StateAwaitingOperator, "the product had accepted it and the read no longer finds it", 0
+	case f.Policy.Settle <= 0 && !f.Policy.Keyed:
+		return onceward.StateAwaitingOperator, "the read finds nothing, and the tool declares neither Settle nor Keyed, so that proves nothing", 0
+	case f.Policy.Settle <= 0 && age > f.Policy.KeyTTL:
+		return onceward.StateAwaitingOperator, fmt.Sprintf("the product remembers a key for %s and the commit is %s old", f.Policy.KeyTTL, age.Round(time.Second)), 0
+	case f.Commits >= maxCommits:
+		return onceward.StateAwaitingOperator, fmt.Sprintf("%d commits left no trace", f.Commits), 0
+	}
+	return onceward.StateCommitting, "the read is authoritative and finds nothing", 0
+}
