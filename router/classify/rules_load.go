@@ -2,11 +2,16 @@ package classify
 
 import "github.com/onceward/onceward"
 
-// loadRules tell "you ask too much" (a window) from "we have no room" (health).
-var loadRules = []rule{
+// gatewayRules come before the model's: a gateway with nothing behind it calls
+// that a missing model as well.
+var gatewayRules = []rule{
 	{class: onceward.ClassGatewayExhausted, strong: true, codes: []string{"hard_affinity_saturated", "no_available_channel", "no_deployments_available", "no_available_accounts", "no_available_provider", "no_provider_available", "all_providers_failed", "no_healthy_upstream", "no_accounts", "pool_exhausted", "no_available_account", "no_upstream_available", "account_pool_exhausted"},
 		any: []string{"no deployments available", "no healthy upstream", "no available channel", "no available account", "no available provider", "no providers available", "all providers failed", "no healthy deployment", "no accounts available", "all accounts are", "no live upstreams", "reset reason: overflow", "无可用渠道", "no instances available", "no upstream available", "all upstreams", "no backend available", "no healthy backend",
 			"all available accounts exhausted", "no active accounts", "all keys are", "no provider available", "provider list exhausted", "all channels", "all fallbacks failed", "upstream pool", "no server is available to handle this request"}},
+}
+
+// loadRules tell "you ask too much" (a window) from "we have no room" (health).
+var loadRules = []rule{
 	// Shared capacity upstream of a reseller is not our rate.
 	{class: onceward.ClassOverloaded, strong: true, codes: []string{"overloaded_error", "server_is_overloaded", "engine_overloaded_error", "engine_overloaded", "model_overloaded", "MODEL_CAPACITY_EXHAUSTED", "service_tier_capacity_exceeded", "upstream_provider_shared_pool", "capacity_exceeded", "ModelNotReadyException", "NoCapacity", "server_overloaded", "insufficient_capacity", "overloaded", "system_busy", "system_cpu_overloaded", "system_memory_overloaded",
 		"ServiceUnavailableException", "resource_unavailable", "server_busy", "3505", "model_at_capacity", "capacity_error", "ModelServingOverloaded", "serverOverloaded", "no_capacity", "provider_overloaded"}},

@@ -13,6 +13,7 @@ func (e *envelope) addMessage(raw []byte, escaped bool, level int) {
 		return
 	}
 	plain := clipBytes(raw, MaxBody)
+	e.addExceptions(plain)
 	if escaped {
 		plain = unescape(make([]byte, 0, min(len(plain), maxText)), plain)
 	}
@@ -28,6 +29,35 @@ func (e *envelope) addMessage(raw []byte, escaped bool, level int) {
 		}
 	}
 	e.addText(plain)
+}
+
+// addExceptions takes the class names that client libraries put before a
+// message ("litellm.RateLimitError: AzureException - ...") or in brackets
+// ("An error occurred (ThrottlingException) when calling ...") as codes.
+func (e *envelope) addExceptions(b []byte) {
+	b = clipBytes(b, 256)
+	for n := 0; n < 4; n++ {
+		end := bytes.IndexAny(b, ":( ")
+		if end < 0 {
+			return
+		}
+		name := b[:end]
+		if dot := bytes.LastIndexByte(name, '.'); dot >= 0 {
+			name = name[dot+1:]
+		}
+		if b[end] == ':' && (bytes.HasSuffix(name, []byte("Error")) || bytes.HasSuffix(name, []byte("Exception"))) {
+			e.addCodeBytes(name)
+			b = bytes.TrimLeft(b[end+1:], " ")
+			continue
+		}
+		break
+	}
+	if open := bytes.Index(b, []byte("error occurred (")); open >= 0 {
+		name, _, ok := bytes.Cut(b[open+len("error occurred ("):], []byte(")"))
+		if ok {
+			e.addCodeBytes(name)
+		}
+	}
 }
 
 // nestedJSON returns where a JSON object begins inside a text, or -1.
