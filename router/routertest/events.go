@@ -59,6 +59,7 @@ type argumentsEvent struct {
 	ItemID      string  `json:"item_id"`
 	OutputIndex int     `json:"output_index"`
 	Delta       *string `json:"delta,omitempty"`
+	Name        string  `json:"name,omitempty"`
 	Arguments   *string `json:"arguments,omitempty"`
 }
 
@@ -73,6 +74,19 @@ type summaryEvent struct {
 
 type errorEvent struct {
 	Error errorObject `json:"error"`
+}
+
+// errorEventOf makes an error event: nested as recorded from the real API, or
+// flat as its published specification says. Both exist on the wire.
+func errorEventOf(f *activeFault, code, message string) event {
+	if f.Flat {
+		return newEvent("error", struct {
+			Code    string  `json:"code"`
+			Message string  `json:"message"`
+			Param   *string `json:"param"`
+		}{code, message, nil})
+	}
+	return newEvent("error", errorEvent{errorObject{Message: message, Type: code, Code: &code}})
 }
 
 // events lists every event but the terminal one, in the real order.
@@ -91,7 +105,7 @@ func (a *answer) events() []event {
 			for _, d := range pieces(it.text) {
 				list = append(list, newEvent("response.function_call_arguments.delta", argumentsEvent{ItemID: it.id, OutputIndex: i, Delta: &d}))
 			}
-			list = append(list, newEvent("response.function_call_arguments.done", argumentsEvent{ItemID: it.id, OutputIndex: i, Arguments: &it.text}))
+			list = append(list, newEvent("response.function_call_arguments.done", argumentsEvent{ItemID: it.id, OutputIndex: i, Name: it.name, Arguments: &it.text}))
 		case "reasoning":
 			list = append(list, it.summaryEvents(i)...)
 		}

@@ -105,6 +105,9 @@ type Fault struct {
 	Code        string            `json:"code,omitempty"`
 	Message     string            `json:"message,omitempty"`
 	Reason      string            `json:"reason,omitempty"`
+	// Flat makes error_event carry code and message at its top level instead
+	// of inside an error object.
+	Flat bool `json:"flat,omitempty"`
 	// RST makes the cut faults reset the connection instead of closing it.
 	RST bool `json:"rst,omitempty"`
 	// Delay is waited before the fault acts, EventDelay before each event of

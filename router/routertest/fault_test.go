@@ -79,6 +79,12 @@ func TestFaultsOfStatusAndShape(t *testing.T) {
 				t.Errorf("%v", g.last(t))
 			}
 		}},
+		{"flat error event after output", routertest.Fault{Kind: routertest.FaultErrorEvent, AfterEvents: 5, Flat: true}, true, func(t *testing.T, g got) {
+			wantLast("error", 6)(t, g)
+			if g.last(t)["code"] != "server_error" || g.last(t)["error"] != nil {
+				t.Errorf("%v", g.last(t))
+			}
+		}},
 		{"no terminal event", routertest.Fault{Kind: routertest.FaultNoTerminal}, true, func(t *testing.T, g got) {
 			if g.err != nil || g.last(t)["type"] != "response.output_item.done" {
 				t.Errorf("%v %v", g.err, g.last(t))

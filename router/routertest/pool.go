@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -112,13 +113,14 @@ func New(cfg Config) (*Pool, error) {
 		p.byName[r.Name] = s
 		p.servers = append(p.servers, s)
 	}
+	faults := slices.Clone(cfg.Faults)
 	for _, r := range cfg.Resources {
 		for _, f := range r.Faults {
 			f.Resource = r.Name
-			cfg.Faults = append(cfg.Faults, f)
+			faults = append(faults, f)
 		}
 	}
-	if err := p.SetFaults(cfg.Faults...); err != nil {
+	if err := p.SetFaults(faults...); err != nil {
 		return nil, fmt.Errorf("start pool: %w", err)
 	}
 	if err := p.listen(cfg); err != nil {

@@ -50,6 +50,8 @@ type response struct {
 	Usage              *usage            `json:"usage"`
 	User               json.RawMessage   `json:"user"`
 	Metadata           json.RawMessage   `json:"metadata"`
+	PresencePenalty    float64           `json:"presence_penalty"`
+	FrequencyPenalty   float64           `json:"frequency_penalty"`
 }
 
 type responseError struct {
@@ -70,7 +72,8 @@ type usage struct {
 }
 
 type inputDetails struct {
-	CachedTokens int `json:"cached_tokens"`
+	CachedTokens     int `json:"cached_tokens"`
+	CacheWriteTokens int `json:"cache_write_tokens"`
 }
 
 type outputDetails struct {
@@ -105,7 +108,7 @@ func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []O
 		PromptCacheKey: opt("prompt_cache_key", "null"), Reasoning: opt("reasoning", `{"effort":"medium","summary":null}`),
 		SafetyIdentifier: opt("safety_identifier", "null"), ServiceTier: "default", Store: req.Stored(),
 		Temperature: opt("temperature", "1"), Text: opt("text", `{"format":{"type":"text"},"verbosity":"medium"}`),
-		ToolChoice: opt("tool_choice", `"auto"`), Tools: opt("tools", "[]"), TopLogprobs: opt("top_logprobs", "0"),
+		ToolChoice: opt("tool_choice", `"auto"`), Tools: echoTools(opt("tools", "[]")), TopLogprobs: opt("top_logprobs", "0"),
 		TopP: opt("top_p", "1"), Truncation: opt("truncation", `"disabled"`), User: opt("user", "null"), Metadata: opt("metadata", "{}"),
 	}, sealInSnapshotOnly: x.drift.SealInSnapshotOnly, emptySnapshot: x.drift.EmptySnapshot}
 	reasoning := ""
@@ -122,10 +125,26 @@ func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []O
 	return a
 }
 
+// echoTools fills in the defaults of function tools, as the real API does.
+func echoTools(raw json.RawMessage) json.RawMessage {
+	var tools []map[string]json.RawMessage
+	if json.Unmarshal(raw, &tools) != nil {
+		return raw
+	}
+	for _, t := range tools {
+		if str(t["type"]) != "function" {
+			continue
+		}
+		t["description"] = orEmpty(t["description"], "null")
+		t["strict"] = orEmpty(t["strict"], "true")
+	}
+	return encode(tools)
+}
+
 // count fills usage; output beyond max tokens is cut off and the answer is
 // incomplete from there.
 func (a *answer) count(limit, tokens, cached int) {
-	u := &usage{InputTokens: tokens, InputDetails: inputDetails{CachedTokens: cached}}
+	u := &usage{InputTokens: tokens, InputDetails: inputDetails{CachedTokens: cached, CacheWriteTokens: tokens - cached}}
 	for i := range a.items {
 		it := &a.items[i]
 		n := it.tokens()

@@ -163,9 +163,12 @@ func (l *links) required(id string) string {
 // resolveInput checks the input items and returns the whole conversation: what
 // the previous response adds, then the new items with references resolved.
 func (s *Server) resolveInput(req Request) ([]Item, *apiError) {
-	items, err := parseInput(req.Body.Input)
-	if err != nil {
-		return nil, invalidType("input", "one of an array of objects or string", req.Body.Input)
+	items := req.Items
+	if len(items) == 0 { // nothing was said, or it could not be read
+		var err error
+		if items, err = parseInput(req.Body.Input); err != nil {
+			return nil, invalidType("input", "one of an array of objects or string", req.Body.Input)
+		}
 	}
 	var all []Item
 	if id := req.Body.PreviousResponseID; id != "" {
@@ -200,7 +203,10 @@ func (s *Server) notMine(id string, unknown *apiError) *apiError {
 }
 
 func (s *Server) resolveItem(req Request, it Item) (Item, *apiError) {
-	sealed := str(field(it.Raw, "encrypted_content"))
+	sealed := ""
+	if it.Type == "reasoning" || it.Type == "compaction" {
+		sealed = str(field(it.Raw, "encrypted_content"))
+	}
 	bare := it.Type == "item_reference" || (it.Type == "reasoning" && it.ID != "" && sealed == "")
 	if bare {
 		kept, ok := s.state.item(it.ID)

@@ -15,14 +15,14 @@ func (x *exchange) respond(raw []byte) {
 	if slow != nil {
 		x.outcome(func(o *Outcome) { o.Fault = slow.Kind })
 		if !x.s.pool.pause(x.ctx(), slow.Delay) {
-			x.ended(false)
+			x.cut(false)
 			return
 		}
 	}
 	if f := x.s.pool.faults.pick(req, edgeFaults, false); f != nil {
 		x.outcome(func(o *Outcome) { o.Fault = f.Kind })
 		if !x.s.pool.pause(x.ctx(), f.Delay) {
-			x.ended(false)
+			x.cut(false)
 			return
 		}
 		if x.edge(f, req) {
@@ -41,7 +41,7 @@ func (x *exchange) respond(raw []byte) {
 		x.outcome(func(o *Outcome) { o.Fault = f.Kind })
 	}
 	if !x.s.pool.pause(x.ctx(), f.Delay) {
-		x.ended(false)
+		x.cut(false)
 		return
 	}
 	a.spoil(f)
@@ -100,7 +100,7 @@ func (x *exchange) edge(f *activeFault, req Request) bool {
 		if x.s.pool.hang(x, f) {
 			return false
 		}
-		x.ended(false)
+		x.cut(false)
 	case FaultReset, FaultClose:
 		x.cut(f.Kind == FaultReset)
 	case FaultEmpty:
@@ -163,7 +163,7 @@ func (a *answer) plan(f *activeFault) []event {
 	case FaultFailed:
 		return append(body[:at], newEvent("response.failed", responseField{a.failed(code, message)}))
 	case FaultErrorEvent:
-		return append(body[:at], newEvent("error", errorEvent{errorObject{Message: message, Type: code, Code: &code}}))
+		return append(body[:at], errorEventOf(f, code, message))
 	case FaultIncomplete:
 		if f.AfterEvents == 0 {
 			return append(body, end)
@@ -194,12 +194,12 @@ func (x *exchange) stream(a *answer, f *activeFault, perEvent time.Duration) {
 	sent := 0
 	for i, e := range a.plan(f) {
 		if !x.s.pool.pause(x.ctx(), perEvent) {
-			x.ended(false)
+			x.cut(false)
 			return
 		}
 		switch {
 		case f.Kind == FaultHangEvents && i == f.AfterEvents && !x.s.pool.hang(x, f):
-			x.ended(false)
+			x.cut(false)
 			return
 		case f.Kind == FaultCutEvents && i == f.AfterEvents:
 			x.cut(f.RST)
@@ -213,7 +213,7 @@ func (x *exchange) stream(a *answer, f *activeFault, perEvent time.Duration) {
 			return
 		}
 		if _, err := x.w.Write(frame); err != nil || x.ctx().Err() != nil {
-			x.ended(false)
+			x.cut(false)
 			return
 		}
 		sent += len(frame)
@@ -245,7 +245,7 @@ func (x *exchange) whole(a *answer, f *activeFault) {
 	switch f.Kind {
 	case FaultHangEvents:
 		if !x.s.pool.hang(x, f) {
-			x.ended(false)
+			x.cut(false)
 			return
 		}
 	case FaultBrokenEvent:
@@ -283,7 +283,9 @@ func (x *exchange) keep(a *answer, f *activeFault) {
 
 func (x *exchange) flush() { _ = http.NewResponseController(x.w).Flush() }
 
-// cut ends the connection in the middle of the answer, by RST or FIN.
+// cut ends the connection in the middle of the answer, by RST or FIN. It also
+// ends what hangs when the pool closes: a handler that just returned would make
+// net/http send an empty 200.
 func (x *exchange) cut(rst bool) {
 	x.ended(false)
 	conn, _, err := http.NewResponseController(x.w).Hijack()

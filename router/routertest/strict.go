@@ -177,7 +177,7 @@ var otherItems = []string{
 	"additional_tools", "configuration_update",
 }
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkItem checks the shape of input item number i.
 func checkItem(i int, it Item) *apiError {
