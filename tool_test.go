@@ -1,0 +1,158 @@
+package onceward_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+type desk struct{ got chargeArgs }
+
+type chargeArgs struct {
+	Order  string     `json:"order"`
+	Amount int64      `json:"amount"`
+	Note   string     `json:"note" onceward:"incidental"`
+	Tags   []tag      `json:"tags,omitempty"`
+	When   *time.Time `json:"when,omitempty"`
+}
+
+type tag struct {
+	Name  string `json:"name"`
+	Color string `json:"color" onceward:"incidental"`
+}
+
+// Normalize brings the order to one form.
+func (c *chargeArgs) Normalize() { c.Order = strings.ToUpper(c.Order) }
+
+func (d *desk) Look(_ context.Context, in chargeArgs) (string, error) { return in.Order, nil }
+func (d *desk) Charge(_ context.Context, _ onceward.Action, in chargeArgs) (onceward.Receipt, error) {
+	d.got = in
+	return onceward.Committed("ch_" + in.Order), nil
+}
+func (d *desk) Find(context.Context, onceward.Action, chargeArgs) (onceward.Receipt, error) {
+	return onceward.Absent(), nil
+}
+func (d *desk) Lie(context.Context, onceward.Action, chargeArgs) (onceward.Receipt, error) {
+	return onceward.Receipt{}, nil
+}
+
+func chargeID(in chargeArgs) onceward.ActionID {
+	return onceward.ActionID("charge/" + in.Order + "/v1")
+}
+
+var charge = onceward.Write(onceward.Spec{Name: "charge"}, chargeID, (*desk).Charge, (*desk).Find)
+
+func bound(t *testing.T, tool onceward.Tool, receiver any) onceward.Bound {
+	t.Helper()
+	b, err := tool.Bind(receiver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPrepareGivesOneBoundValue(t *testing.T) {
+	d := &desk{}
+	b := bound(t, charge, d)
+	p, err := b.Prepare(json.RawMessage(` {"amount": 9007199254740993, "order": "a7", "note": "late <parcel>"} `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.ActionID != "charge/A7/v1" {
+		t.Errorf("action id %s: the arguments were not normalised before it was made", p.ActionID)
+	}
+	receipt, err := b.Commit(context.Background(), onceward.Action{ID: p.ActionID}, p.Args)
+	if err != nil || receipt.Ref != "ch_A7" {
+		t.Fatalf("receipt %+v, error %v", receipt, err)
+	}
+	if d.got.Amount != 9007199254740993 || d.got.Note != "late <parcel>" {
+		t.Errorf("the tool received %+v", d.got)
+	}
+	again, err := b.Prepare(p.Args)
+	if err != nil || string(again.Args) != string(p.Args) || again.Digest != p.Digest {
+		t.Errorf("binding the bound value again gave %s (%v)", again.Args, err)
+	}
+}
+
+func TestDigestCoversTheMaterialFieldsOnly(t *testing.T) {
+	b := bound(t, charge, &desk{})
+	digest := func(raw string) string {
+		p, err := b.Prepare(json.RawMessage(raw))
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		return p.Digest
+	}
+	base := digest(`{"order":"a","amount":1,"note":"x"}`)
+	for raw, same := range map[string]bool{
+		`{"note":"parcel was late","amount":1,"order":"A"}`:                     true,
+		`{"order":"a","amount":2,"note":"x"}`:                                   false,
+		`{"order":"b","amount":1,"note":"x"}`:                                   false,
+		`{"order":"a","amount":1,"note":"x","tags":[{"name":"n","color":"c"}]}`: false,
+		`{"order":"a","amount":1,"note":"x","when":"2026-01-02T03:04:05Z"}`:     false,
+	} {
+		if got := digest(raw) == base; got != same {
+			t.Errorf("%s: same digest %v, want %v", raw, got, same)
+		}
+	}
+	if digest(`{"order":"a","amount":1,"note":"","tags":[{"name":"n","color":"red"}]}`) != digest(`{"order":"a","amount":1,"note":"","tags":[{"name":"n","color":"blue"}]}`) {
+		t.Error("an incidental field inside a list changed the digest")
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	b := bound(t, charge, &desk{})
+	for name, raw := range map[string]string{
+		"case variant":     `{"order":"7","amount":10,"Amount":9900,"note":""}`,
+		"duplicate":        `{"order":"7","order":"8","amount":10,"note":""}`,
+		"unknown key":      `{"order":"7","amount":10,"note":"","key":"k"}`,
+		"wrong type":       `{"order":"7","amount":"10","note":""}`,
+		"float":            `{"order":"7","amount":10.5,"note":""}`,
+		"too large number": `{"order":"7","amount":92233720368547758080,"note":""}`,
+		"not an object":    `["7"]`,
+		"trailing data":    `{"order":"7","amount":1,"note":""} {}`,
+		"id with a space":  `{"order":"a b","amount":1,"note":""}`,
+		"huge":             `{"order":"` + strings.Repeat("x", onceward.MaxArguments) + `","amount":1,"note":""}`,
+		"deep":             `{"order":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+	} {
+		if p, err := b.Prepare(json.RawMessage(raw)); err == nil {
+			t.Errorf("%s: bound as %.80s with id %.80s", name, p.Args, p.ActionID)
+		}
+	}
+}
+
+func TestBlankArgumentsAreAnEmptyObject(t *testing.T) {
+	b := bound(t, onceward.Read(onceward.Spec{Name: "look"}, (*desk).Look), &desk{})
+	for _, raw := range []string{"", "  ", "\n"} {
+		if _, err := b.Prepare(json.RawMessage(raw)); err != nil {
+			t.Errorf("blank arguments %q: %v", raw, err)
+		}
+	}
+}
+
+func TestBindRefusesAnotherReceiver(t *testing.T) {
+	if _, err := charge.Bind(desk{}); err == nil || !strings.Contains(err.Error(), "*onceward_test.desk") {
+		t.Errorf("bound to a value: %v", err)
+	}
+	if _, err := (onceward.Tool{}).Bind(&desk{}); err == nil {
+		t.Error("bound the zero tool")
+	}
+	if _, err := onceward.Write[*desk, chargeArgs](onceward.Spec{Name: "w"}, nil, (*desk).Charge, (*desk).Find).Bind(&desk{}); err == nil {
+		t.Error("bound a write without an action id")
+	}
+}
+
+func TestCommitRefusesAReceiptThatSaysNothing(t *testing.T) {
+	b := bound(t, onceward.Write(onceward.Spec{Name: "lie"}, chargeID, (*desk).Lie, (*desk).Lie), &desk{})
+	args := json.RawMessage(`{"order":"a","amount":1,"note":""}`)
+	if r, err := b.Commit(context.Background(), onceward.Action{}, args); err == nil {
+		t.Errorf("the zero receipt passed as %+v", r)
+	}
+	if r, err := b.Find(context.Background(), onceward.Action{}, args); err == nil {
+		t.Errorf("the zero receipt passed a read as %+v", r)
+	}
+}
