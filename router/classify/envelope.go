@@ -23,10 +23,10 @@ type envelope struct {
 	status       int // the status that counts: HTTP's, or the body's where HTTP says 200 or nothing
 	statusInBody int
 
-	codes     bits // numbers of the codes that rules know
-	codeCount int  // how many codes were there at all, known or not
-	phrases   bits // numbers of the phrases that rules know
-	state     int  // of the phrase index
+	codeHits  ruleSet // rules that name a code that was there
+	codeCount int     // how many codes were there at all, known or not
+	phrases   bits    // numbers of the phrases that were there
+	textHits  ruleSet // rules that name one of them
 	text      []byte
 	first     []byte // the first message, as it was written
 	param     string

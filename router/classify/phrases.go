@@ -80,6 +80,23 @@ const maxBits = 2048
 func (b *bits) set(i int16)      { b[i>>6] |= 1 << (uint(i) & 63) }
 func (b *bits) has(i int16) bool { return b[i>>6]&(1<<(uint(i)&63)) != 0 }
 
+// ruleSet is a set of rule numbers. The zero value is empty.
+type ruleSet [maxRules / 64]uint64
+
+const maxRules = 256
+
+func (s *ruleSet) set(i uint8)    { s[i>>6] |= 1 << (i & 63) }
+func (s *ruleSet) has(i int) bool { return s[i>>6]&(1<<(uint(i)&63)) != 0 }
+
+func (b *bits) hasAll(ids []int16) bool {
+	for _, i := range ids {
+		if !b.has(i) {
+			return false
+		}
+	}
+	return true
+}
+
 func (b *bits) hasAny(ids []int16) bool {
 	for _, i := range ids {
 		if b.has(i) {

@@ -13,52 +13,67 @@ const redacted = "[redacted]"
 // Resources echo keys back in error texts, and a Failure is stored in history.
 // It errs on the side of replacing: a lost word costs less than a leaked key.
 func Redact(s string) string {
-	s = clip(s, 4*onceward.MaxFailureMessage)
+	// Twice the limit is read, so that a key is not cut before it is seen whole.
+	s = clip(s, 2*onceward.MaxFailureMessage)
 	var out strings.Builder
-	secretNext := 0 // words that follow "Bearer" or "api key:" and are the secret
-	for len(s) > 0 && out.Len() < 2*onceward.MaxFailureMessage {
-		n := strings.IndexFunc(s, wordByte)
-		if n < 0 {
-			n = len(s)
+	out.Grow(len(s))
+	secret := 0 // how many of the words to come follow "Bearer" or "api key:"
+	for i := 0; i < len(s); {
+		start := i
+		for i < len(s) && !wordByte[s[i]] {
+			i++
 		}
-		gap := s[:n]
-		s = s[n:]
-		out.WriteString(gap)
-		n = strings.IndexFunc(s, func(r rune) bool { return !wordByte(r) })
-		if n < 0 {
-			n = len(s)
+		out.WriteString(s[start:i])
+		start = i
+		var seen byte
+		for i < len(s) && wordByte[s[i]] {
+			seen |= marks[s[i]]
+			i++
 		}
-		word := s[:n]
-		s = s[n:]
+		word := s[start:i]
 		if word == "" {
-			continue
+			break
 		}
-		out.WriteString(redactWord(word, secretNext > 0))
-		secretNext = secretAfter(word, s, secretNext)
+		if secret == 0 && seen == 0 && len(word) < 32 {
+			out.WriteString(word) // letters only: most words
+		} else {
+			out.WriteString(redactWord(word, secret > 0))
+		}
+		secret = secretAfter(word, s[i:], secret)
 	}
 	return clip(out.String(), onceward.MaxFailureMessage)
 }
 
-// wordByte keeps URLs, keys and addresses in one word.
-func wordByte(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r > 127:
-		return true
+// wordByte keeps URLs, keys and addresses in one word. marks are the bytes that
+// make a word worth a closer look.
+var wordByte, marks = func() (word [256]bool, mark [256]byte) {
+	for i := range word {
+		c := byte(i)
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		word[i] = letter || c >= '0' && c <= '9' || c > 127 || strings.IndexByte("-_.+/=@:?&%~#*$", c) >= 0
+		if word[i] && !letter && c != '.' && c <= 127 {
+			mark[i] = 1
+		}
 	}
-	return strings.ContainsRune("-_.+/=@:?&%~#*$", r)
-}
+	return word, mark
+}()
 
 // secretAfter returns how many of the following words are a secret.
 func secretAfter(word, rest string, left int) int {
+	if len(word) == 6 && strings.EqualFold(word, "bearer") || len(word) == 5 && strings.EqualFold(word, "basic") {
+		return 1
+	}
+	last := word[len(word)-1]
+	if last != ':' && last != '=' && !afterQuote(rest) {
+		return max(left-1, 0)
+	}
 	w := strings.ToLower(strings.Trim(word, ".:="))
 	switch w {
 	case "bearer", "basic":
-		return 1
+		return 1 // "Bearer: ..."
 	case "api-key", "api_key", "apikey", "x-api-key", "authorization", "token", "access_token", "client_secret", "password", "secret", "x-goog-api-key",
 		"ocp-apim-subscription-key", "credential":
-		if strings.HasSuffix(word, ":") || strings.HasSuffix(word, "=") || afterQuote(rest) {
-			return 1
-		}
+		return 1
 	case "provided", "key":
 		if strings.HasSuffix(word, ":") {
 			return 1
@@ -69,6 +84,9 @@ func secretAfter(word, rest string, left int) int {
 
 // afterQuote reports a key-value separator after a quoted name.
 func afterQuote(rest string) bool {
+	if len(rest) < 2 || rest[0] != '"' && rest[0] != '\'' && (rest[0] != ' ' || rest[1] != ':' && rest[1] != '=') {
+		return false // most words
+	}
 	rest = strings.TrimLeft(rest, `"' `)
 	return strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=")
 }

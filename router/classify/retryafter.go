@@ -137,46 +137,71 @@ func resetValue(v string, now time.Time) (time.Duration, bool) {
 var (
 	// Texts say "try again in 1m26.4s", "retry after 12 seconds", "wait 20 minutes",
 	// "'retrydelay': '34s'", "resets in 3 hours", "available again in 5 min".
-	proseWait = regexp.MustCompile(`(?:(?:try|trying|retry|retrying|again|resets?|available|wait|waiting)(?: your request)?(?: again)?(?: (?:after|in|for|at least|about|within))*|retry[_-]?(?:after|delay)'?)[ :='~]{1,3}((?:\d+(?:\.\d+)? ?(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b[ ,]*(?:and )?)+|(?:\d+(?:\.\d+)?[hms])+(?:\d+(?:\.\d+)?[hms]s?)*)`)
+	proseWait = regexp.MustCompile(`^(?:again|retry(?:ing)?|resets?|available|wait(?:ing)?|replenished)(?:ing|[ _-]?(?:after|delay)'?)?(?: your request)?(?: again)?(?: (?:after|in|for|at least|about|within))*[ :='~]{1,3}((?:\d+(?:\.\d+)? ?(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b[ ,]*(?:and )?)+|(?:\d+(?:\.\d+)?[hms])+(?:\d+(?:\.\d+)?[hms]s?)*)`)
 	proseSpan = regexp.MustCompile(`(\d+(?:\.\d+)?) ?(milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`)
-	proseDate = regexp.MustCompile(`(?:regain access|resets?|reset|try again|available|retry)(?: again)?(?: on| at| after| until)* (\d{4}-\d\d-\d\d)(?:[t ]| at )?(\d\d:\d\d(?::\d\d)?)?`)
+	proseDate = regexp.MustCompile(`^(?:access|resets?|again|available|retry)(?: again)?(?: on| at| after| until)* (\d{4}-\d\d-\d\d)(?:[t ]| at )?(\d\d:\d\d(?::\d\d)?)?`)
 )
 
-// waitPhrases are the words without which a text names no wait.
-var waitPhrases = []string{"try again", "retry", "wait ", "reset", "again in", "regain access", "available"}
+// waitPhrases are the words without which a text names no wait; waitWords are
+// where such a wait begins.
+var (
+	waitPhrases = []string{"again", "retry", "wait", "reset", "regain access", "available", "replenished"}
+	waitWords   = [][]byte{[]byte("again"), []byte("retry"), []byte("reset"), []byte("wait"), []byte("available"), []byte("replenished"), []byte("access on")}
+)
+
+// maxWaits bounds how many places of a text are looked at for a wait.
+const maxWaits = 16
 
 // proseDelay reads the longest wait that a text (in lower case) names.
 func proseDelay(text []byte, now time.Time) (time.Duration, bool) {
 	var longest time.Duration
 	found := false
-	if bytes.IndexAny(text, "0123456789") < 0 {
-		return 0, false
-	}
-	for _, m := range proseWait.FindAllSubmatch(text, 4) {
-		var d time.Duration
-		for _, part := range proseSpan.FindAllSubmatch(m[1], 8) {
-			n, ok := number(string(part[1]), unitOf(string(part[2])))
-			if !ok {
-				return longest, found
+	for _, word := range waitWords {
+		rest := text
+		for n := 0; n < maxWaits; n++ {
+			at := bytes.Index(rest, word)
+			if at < 0 {
+				break
 			}
-			d += n
-		}
-		if d <= maxDelay && d >= longest {
-			longest, found = d, true
-		}
-	}
-	if m := proseDate.FindSubmatch(text); m != nil {
-		clock := "00:00"
-		if len(m[2]) > 0 {
-			clock = string(m[2][:5])
-		}
-		if t, err := time.Parse("2006-01-02 15:04", string(m[1])+" "+clock); err == nil {
-			if d := t.Sub(now); d >= longest && d <= maxDelay {
+			near := clipBytes(rest[at:], 96)
+			rest = rest[at+len(word):]
+			if bytes.IndexAny(near, "0123456789") < 0 {
+				continue
+			}
+			if d, ok := waitHere(near, now); ok && d <= maxDelay && d >= longest {
 				longest, found = d, true
 			}
 		}
 	}
 	return longest, found
+}
+
+// waitHere reads the wait that begins with the first word of text.
+func waitHere(text []byte, now time.Time) (time.Duration, bool) {
+	if m := proseWait.FindSubmatch(text); m != nil {
+		var d time.Duration
+		for _, part := range proseSpan.FindAllSubmatch(m[1], 8) {
+			n, ok := number(string(part[1]), unitOf(string(part[2])))
+			if !ok {
+				return 0, false
+			}
+			d += n
+		}
+		return d, true
+	}
+	m := proseDate.FindSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	clock := "00:00"
+	if len(m[2]) > 0 {
+		clock = string(m[2][:5])
+	}
+	t, err := time.Parse("2006-01-02 15:04", string(m[1])+" "+clock)
+	if err != nil {
+		return 0, false
+	}
+	return max(t.Sub(now), 0), true
 }
 
 func unitOf(u string) time.Duration {

@@ -23,7 +23,7 @@ type rule struct {
 	strong bool
 	over   []override
 
-	codeIDs, anyIDs, allIDs, noneIDs []int16
+	allIDs, noneIDs []int16
 }
 
 // override changes a default of the class table for one rule.
@@ -44,6 +44,8 @@ type compiled struct {
 	rules       []rule
 	index       *phraseIndex
 	codes       map[string]int16
+	phraseRules [][]uint8 // phrase -> the rules that name it in any
+	codeRules   [][]uint8 // code -> the rules that name it
 	waitPhrases []int16
 	neverConn   []int16
 }
@@ -84,7 +86,14 @@ func compile() *compiled {
 	}
 	for _, section := range sections() {
 		for _, r := range section {
-			r.anyIDs, r.allIDs, r.noneIDs = phrase(r.any), phrase(r.all), phrase(r.none)
+			number := uint8(len(t.rules))
+			for _, id := range phrase(r.any) {
+				for len(t.phraseRules) <= int(id) {
+					t.phraseRules = append(t.phraseRules, nil)
+				}
+				t.phraseRules[id] = append(t.phraseRules[id], number)
+			}
+			r.allIDs, r.noneIDs = phrase(r.all), phrase(r.none)
 			for _, c := range r.codes {
 				c = codeKey(c)
 				id, ok := t.codes[c]
@@ -92,13 +101,19 @@ func compile() *compiled {
 					id = int16(len(t.codes))
 					t.codes[c] = id
 				}
-				r.codeIDs = append(r.codeIDs, id)
+				if int(id) == len(t.codeRules) {
+					t.codeRules = append(t.codeRules, nil)
+				}
+				t.codeRules[id] = append(t.codeRules[id], number)
 			}
 			t.rules = append(t.rules, r)
 		}
 	}
 	t.waitPhrases = phrase(waitPhrases)
 	t.neverConn = phrase(neverConnected)
+	for len(t.phraseRules) < len(phrases) {
+		t.phraseRules = append(t.phraseRules, nil)
+	}
 	t.index = newPhraseIndex(phrases)
 	return t
 }
@@ -118,49 +133,27 @@ func decide(e *envelope) *rule {
 	t := table()
 	text := e.errorText()
 	for i := range t.rules {
-		if t.rules[i].matches(e, text) {
-			return &t.rules[i]
+		r := &t.rules[i]
+		if r.hit(e, i, text) && !e.phrases.hasAny(r.noneIDs) && (r.when == nil || r.when(e)) {
+			return r
 		}
 	}
 	return &t.rules[len(t.rules)-1]
 }
 
-func (r *rule) matches(e *envelope, text bool) bool {
-	hit := len(r.codeIDs) == 0 && len(r.anyIDs) == 0 && len(r.allIDs) == 0
-	byCode := e.codes.hasAny(r.codeIDs)
-	hit = hit || byCode
-	if !hit {
-		if !text || len(r.anyIDs)+len(r.allIDs) == 0 || (e.status >= 500 && !r.strong) {
-			return false
-		}
-		if len(r.anyIDs) > 0 && !e.phrases.hasAny(r.anyIDs) {
-			return false
-		}
-		for _, id := range r.allIDs {
-			if !e.phrases.has(id) {
-				return false
-			}
-		}
-		if r.re != nil && !r.re.Match(e.text) {
-			return false
-		}
-	} else if byCode && len(r.codeIDs) > 0 && r.codesNeedText() && !r.textHolds(e) {
+// hit reports whether a code or a phrase of the rule is there. Phrases that
+// must all be there are asked of a code's rule as well.
+func (r *rule) hit(e *envelope, number int, text bool) bool {
+	if e.codeHits.has(number) {
+		return e.phrases.hasAll(r.allIDs)
+	}
+	if len(r.any)+len(r.all) == 0 {
+		return len(r.codes) == 0
+	}
+	if len(r.any) > 0 && !e.textHits.has(number) {
 		return false
 	}
-	return !e.phrases.hasAny(r.noneIDs) && (r.when == nil || r.when(e))
-}
-
-// codesNeedText is for rules that name codes and phrases that must all hold:
-// the code alone is not enough there.
-func (r *rule) codesNeedText() bool { return len(r.allIDs) > 0 }
-
-func (r *rule) textHolds(e *envelope) bool {
-	for _, id := range r.allIDs {
-		if !e.phrases.has(id) {
-			return false
-		}
-	}
-	return true
+	return text && (e.status < 500 || r.strong) && e.phrases.hasAll(r.allIDs) && (r.re == nil || r.re.Match(e.text))
 }
 
 // conditions on the status

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -138,6 +139,10 @@ func (s *scanner) array(z zone, key string) {
 func (s *scanner) str(quote byte) (raw []byte, escaped bool) {
 	s.i++
 	start := s.i
+	if at := bytes.IndexByte(s.b[start:], quote); at >= 0 && bytes.IndexByte(s.b[start:start+at], '\\') < 0 {
+		s.i = start + at + 1
+		return s.b[start : start+at], false
+	}
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
 		case '\\':

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+	"unicode/utf8"
 )
 
 // addMessage takes one message text. JSON inside it is read as well: gateways
@@ -90,7 +91,8 @@ func (e *envelope) addText(b []byte) {
 	if len(e.first) == 0 {
 		e.first = append(e.first, clipBytes(b, maxSummary)...)
 	}
-	ix := table().index
+	t := table()
+	ix := t.index
 	state := 0 // a phrase never spans two texts
 	text := e.text
 	for i := 0; i < len(b) && len(text) < maxText; i++ {
@@ -107,6 +109,9 @@ func (e *envelope) addText(b []byte) {
 		if len(ix.out[state]) > 0 {
 			for _, id := range ix.out[state] {
 				e.phrases.set(id)
+				for _, r := range t.phraseRules[id] {
+					e.textHits.set(r)
+				}
 			}
 		}
 	}
@@ -164,8 +169,11 @@ done:
 		return
 	}
 	e.codeCount++
-	if id, ok := table().codes[string(buf[:n])]; ok {
-		e.codes.set(id)
+	t := table()
+	if id, ok := t.codes[string(buf[:n])]; ok {
+		for _, r := range t.codeRules[id] {
+			e.codeHits.set(r)
+		}
 	}
 }
 
@@ -190,9 +198,11 @@ func (e *envelope) addHTML(b []byte) {
 		b = b[open:]
 		for _, tag := range []string{"script", "style"} {
 			if hasTag(b, tag) {
-				if end := bytes.Index(b, []byte("</"+tag)); end >= 0 {
-					b = b[end:]
+				end := bytes.Index(b, []byte("</"+tag))
+				if end < 0 {
+					end = len(b) // never closed: no words follow
 				}
+				b = b[end:]
 			}
 		}
 		end := bytes.IndexByte(b, '>')
@@ -228,7 +238,7 @@ func statusInProse(text []byte) int {
 // summary is the message for people: what the error said, else what it was.
 func (e *envelope) summary(in Input) string {
 	if len(e.first) > 0 {
-		return string(bytes.ToValidUTF8(e.first, []byte("?")))
+		return valid(e.first)
 	}
 	switch {
 	case e.empty:
@@ -239,5 +249,12 @@ func (e *envelope) summary(in Input) string {
 	if e.reason != "" {
 		return e.reason
 	}
-	return string(bytes.ToValidUTF8(clipBytes(bytes.TrimSpace(in.Body), 200), []byte("?")))
+	return valid(clipBytes(bytes.TrimSpace(in.Body), 200))
+}
+
+func valid(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string(bytes.ToValidUTF8(b, []byte("?")))
 }
