@@ -90,7 +90,7 @@ type Pool struct {
 func New(cfg Config) (*Pool, error) {
 	p := &Pool{
 		byName: map[string]*Server{},
-		rec:    newRecorder(),
+		rec:    newRecorder(maxRecords, maxRawBytes),
 		links:  newLinks(),
 		done:   make(chan struct{}),
 	}

@@ -25,6 +25,8 @@ type recorder struct {
 	reqs     []*Request
 	seq      int
 	nth      map[string]int
+	keep     int // records
+	keepRaw  int // bytes of bodies
 	rawBytes int
 	oldest   int // index of the oldest record that still has its body
 	waiters  map[*waiter]struct{}
@@ -34,8 +36,10 @@ type recorder struct {
 	finished map[int]func(Request)
 }
 
-func newRecorder() *recorder {
+func newRecorder(keep, keepRaw int) *recorder {
 	return &recorder{
+		keep:     keep,
+		keepRaw:  keepRaw,
 		nth:      map[string]int{},
 		waiters:  map[*waiter]struct{}{},
 		received: map[int]func(Request){},
@@ -53,13 +57,13 @@ func (c *recorder) add(r Request) *Request {
 	rec := &r
 	c.reqs = append(c.reqs, rec)
 	c.rawBytes += len(r.Raw)
-	for c.rawBytes > maxRawBytes && c.oldest < len(c.reqs)-1 {
+	for c.rawBytes > c.keepRaw && c.oldest < len(c.reqs)-1 {
 		old := c.reqs[c.oldest]
 		c.rawBytes -= len(old.Raw)
 		old.Raw, old.Items, old.Body.Input, old.Body.Instructions = nil, nil, nil, nil
 		c.oldest++
 	}
-	if len(c.reqs) > maxRecords {
+	if len(c.reqs) > c.keep {
 		c.rawBytes -= len(c.reqs[0].Raw)
 		c.reqs[0] = nil
 		c.reqs = c.reqs[1:]

@@ -285,7 +285,8 @@ type exchange struct {
 	rec   *Request
 	start time.Time
 	drift Drift
-	begun bool // the header went out
+	begun bool   // the header went out
+	items []Item // the conversation, once it was checked
 }
 
 func (x *exchange) ctx() context.Context { return x.r.Context() }

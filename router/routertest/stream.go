@@ -66,6 +66,7 @@ func (x *exchange) answer(raw []byte, req Request) (*answer, Request, *apiError)
 	if e != nil {
 		return nil, req, e
 	}
+	x.items = items
 	req = x.s.pool.rec.change(x.rec, func(r *Request) { r.Items = items })
 	if limit := x.s.cfg.ContextTokens; limit > 0 && promptTokens(segments(m, items)) > limit {
 		return nil, req, badRequest("input", "context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")
@@ -273,7 +274,7 @@ func (x *exchange) keep(a *answer, f *activeFault) {
 	if !a.base.Store || f.Kind == FaultFailed || f.Kind == FaultNoTerminal {
 		return
 	}
-	items := slices.Clone(x.request().Items)
+	items := slices.Clone(x.items) // not the record's: old records lose theirs
 	for _, it := range a.items {
 		parsed, _ := parseItem(it.done(false)) // made by this package
 		items = append(items, parsed)
