@@ -1,0 +1,347 @@
+package router
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/health"
+	"github.com/onceward/onceward/router/route"
+	"github.com/onceward/onceward/router/wire"
+)
+
+// The clocks of an attempt, as causes of its context's end.
+var (
+	errFirstEvent = errors.New("no first event in time")
+	errIdle       = errors.New("no further event in time")
+	errAttempt    = errors.New("not finished in time")
+	errFinished   = errors.New("finished")
+)
+
+// drainFor is how long the end of a finished stream is waited for, so that its
+// connection can be used again.
+const drainFor = 200 * time.Millisecond
+
+// attempt is one request and its answer. It belongs to the goroutine of Call;
+// only the trace fields are written by others.
+type attempt struct {
+	router    *Router
+	candidate *route.Candidate
+	req       onceward.ModelRequest
+	permit    *health.Permit
+	body      []byte
+	ceiling   onceward.MicroUSD
+
+	ctx    context.Context // of the request
+	caller context.Context
+	cancel context.CancelCauseFunc
+	clock  *time.Timer // first event, then idle
+	limits onceward.Timeouts
+
+	asked, got atomic.Bool // for a connection
+	conn       atomic.Value
+	sentAt     time.Time
+	header     http.Header
+	transport  error // what the connection reported
+	stream     wire.Stream
+	response   onceward.ModelResponse
+}
+
+// run sends the request and reads the answer.
+func (a *attempt) run(caller context.Context) *onceward.Failure {
+	a.caller = caller
+	a.limits = a.timeouts()
+	a.ctx, a.cancel = context.WithCancelCause(caller)
+	defer a.cancel(errFinished)
+	whole := time.AfterFunc(a.limits.Attempt, func() { a.cancel(errAttempt) })
+	defer whole.Stop()
+	var idle atomic.Bool
+	a.clock = time.AfterFunc(a.limits.FirstEvent, func() {
+		if idle.Load() {
+			a.cancel(errIdle)
+		} else {
+			a.cancel(errFirstEvent)
+		}
+	})
+	defer a.clock.Stop()
+
+	a.progress(onceward.PhaseSent)
+	res, err := a.send()
+	f := a.read(res, err, &idle)
+	if res != nil {
+		_ = res.Body.Close()
+	}
+	a.effects(f)
+	return f
+}
+
+// send makes the one HTTP request of the attempt.
+func (a *attempt) send() (*http.Response, error) {
+	ctx := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { a.asked.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			a.got.Store(true)
+			a.conn.Store(connection{info.Conn})
+		},
+	})
+	a.sentAt = time.Now()
+	var res *http.Response
+	err := a.router.endpoints[a.candidate.Name].client.Post(ctx, "responses", a.body, &res)
+	return res, err
+}
+
+// connection wraps a net.Conn, because an atomic.Value takes one type only.
+type connection struct{ conn any }
+
+// unsent reports that provably nothing was sent: no connection was ever had.
+func (a *attempt) unsent() bool { return a.asked.Load() && !a.got.Load() }
+
+func (a *attempt) progress(phase onceward.Phase) {
+	if a.req.Progress != nil {
+		a.req.Progress(phase, a.stream.Events)
+	}
+}
+
+// read classifies the answer. The status decides before the error does: the
+// SDK's error hides it for bodies that it does not know.
+func (a *attempt) read(res *http.Response, err error, idle *atomic.Bool) *onceward.Failure {
+	if res == nil {
+		return a.broken(err, onceward.PhaseSent)
+	}
+	a.router.local.Worked()
+	a.header = res.Header
+	a.response.HTTPStatus = res.StatusCode
+	a.response.ProviderRequestID = requestID(res.Header)
+	a.observe(res.Header)
+	if res.StatusCode < 200 || res.StatusCode >= 300 {
+		body, _ := io.ReadAll(io.LimitReader(res.Body, classify.MaxBody)) // what came of it is enough
+		return a.classify(classify.HTTP, body, nil)
+	}
+	in := bufio.NewReaderSize(res.Body, 32<<10)
+	begin, err := in.Peek(1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return a.broken(err, onceward.PhaseSent)
+	}
+	if isStream(res.Header.Get("Content-Type"), begin) {
+		return a.readStream(in, idle)
+	}
+	a.firstEvent(idle)
+	body, err := io.ReadAll(&ticking{in, func() { a.clock.Reset(a.limits.Idle) }})
+	if err != nil {
+		return a.broken(err, onceward.PhaseBody)
+	}
+	return a.readBody(body)
+}
+
+// isStream tells events from a JSON answer. Hosts mislabel both, so the first
+// byte counts as well.
+func isStream(contentType string, begin []byte) bool {
+	labelled := strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "text/event-stream")
+	if len(begin) == 0 {
+		return labelled
+	}
+	switch begin[0] {
+	case '{', '[', '<':
+		return false
+	case ':', 'd', 'e', 'i', 'r': // comment, data, event, id, retry
+		return labelled || !strings.Contains(contentType, "html")
+	}
+	return labelled
+}
+
+// ticking resets a clock with every read that brings something.
+type ticking struct {
+	in   io.Reader
+	tick func()
+}
+
+// Read implements io.Reader.
+func (t *ticking) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	if n > 0 {
+		t.tick()
+	}
+	return n, err
+}
+
+func (a *attempt) firstEvent(idle *atomic.Bool) {
+	idle.Store(true)
+	a.clock.Reset(a.limits.Idle)
+	a.candidate.Health.ObserveFirstEvent(time.Since(a.sentAt))
+}
+
+// readStream reads events up to the one that ends the answer.
+func (a *attempt) readStream(in io.Reader, idle *atomic.Bool) *onceward.Failure {
+	events := wire.NewDecoder(in)
+	for {
+		ev, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return a.unfinished()
+		}
+		if err != nil {
+			return a.broken(err, a.phase())
+		}
+		if a.stream.Events == 0 {
+			a.firstEvent(idle)
+		} else {
+			a.clock.Reset(a.limits.Idle)
+		}
+		terminal, err := a.stream.Add(ev)
+		if err != nil && ev.Cut {
+			return a.broken(io.ErrUnexpectedEOF, a.phase())
+		}
+		a.progress(a.phase())
+		if err != nil {
+			f := a.classify(classify.SSE, []byte("data: "+string(a.stream.Last)), nil)
+			if f.Class == onceward.ClassUnknown {
+				f = a.failure(onceward.ClassInvalidOutput, a.phase(), err.Error())
+			}
+			return f
+		}
+		if terminal {
+			a.drain(events)
+			return a.readTerminal()
+		}
+	}
+}
+
+// drain reads what follows the terminal event, so that the connection is free
+// for the next request. A second terminal event changes nothing and is noted.
+func (a *attempt) drain(events *wire.Decoder) {
+	stop := time.AfterFunc(drainFor, func() { a.cancel(errFinished) })
+	defer stop.Stop()
+	for range 64 {
+		ev, err := events.Next()
+		if err != nil {
+			return
+		}
+		if wire.IsTerminal(ev) {
+			a.notice("a second terminal event was ignored")
+		}
+	}
+}
+
+// phase says how far the attempt is: an answer that failed before its first
+// output item has not started.
+func (a *attempt) phase() onceward.Phase {
+	if a.stream.Started {
+		return onceward.PhaseStream
+	}
+	return onceward.PhaseSent
+}
+
+// unfinished is a stream that ended without a terminal event.
+func (a *attempt) unfinished() *onceward.Failure {
+	if a.stream.Started {
+		return a.failure(onceward.ClassNetwork, onceward.PhaseStream,
+			fmt.Sprintf("the stream ended after %d events without a terminal one", a.stream.Events))
+	}
+	f := a.failure(onceward.ClassEmptyOutput, onceward.PhaseSent,
+		fmt.Sprintf("the stream ended after %d events without output and without a terminal one", a.stream.Events))
+	f.StateEffect = onceward.EffectBreaker // an empty shape of the transport, not of the model
+	return f
+}
+
+// broken names an error of the connection or of a clock.
+func (a *attempt) broken(err error, phase onceward.Phase) *onceward.Failure {
+	if a.unsent() {
+		phase = onceward.PhasePrepare
+	}
+	switch cause := context.Cause(a.ctx); {
+	case cause == nil:
+	case errors.Is(cause, errFirstEvent), errors.Is(cause, errIdle), errors.Is(cause, errAttempt):
+		f := a.failure(onceward.ClassTimeout, phase, cause.Error())
+		f.ModelResult = a.modelResult(phase)
+		return f
+	default:
+		f := callerFailure(a.caller.Err(), phase)
+		f.NotSent = phase == onceward.PhasePrepare
+		f.ResponseStarted, f.ModelResult = a.stream.Started, a.modelResult(phase)
+		f.HTTPStatus, f.ProviderRequestID = a.response.HTTPStatus, a.response.ProviderRequestID
+		return f
+	}
+	if errors.Is(err, wire.ErrTooLarge) {
+		return a.failure(onceward.ClassInvalidOutput, phase, err.Error())
+	}
+	a.transport = err
+	kind := classify.SSE
+	switch {
+	case a.response.HTTPStatus == 0:
+		kind = classify.Connection
+	case phase == onceward.PhaseBody:
+		kind = classify.HTTP
+	}
+	f := a.classify(kind, nil, err)
+	f.Phase, f.ModelResult = phase, a.modelResult(phase)
+	return f
+}
+
+// modelResult says what exists of the model's answer when it breaks off.
+func (a *attempt) modelResult(phase onceward.Phase) onceward.ModelResult {
+	switch phase {
+	case onceward.PhasePrepare:
+		return onceward.ModelResultNone
+	case onceward.PhaseStream, onceward.PhaseSettled:
+		return onceward.ModelResultPartial
+	}
+	return onceward.ModelResultUnknown
+}
+
+// classify asks the classifier and adds what only the attempt knows.
+func (a *attempt) classify(kind classify.Transport, body []byte, err error) *onceward.Failure {
+	f := classify.Classify(classify.Input{
+		Transport: kind, Status: a.response.HTTPStatus, Header: a.header, Body: body, Err: err, Now: a.router.cfg.Now(),
+	})
+	if kind == classify.SSE {
+		f.Phase = a.phase()
+		if a.stream.Started {
+			f.ModelResult = onceward.ModelResultPartial
+		}
+	}
+	f.ResponseStarted = a.stream.Started
+	if f.ProviderRequestID == "" {
+		f.ProviderRequestID = a.response.ProviderRequestID
+	}
+	f.HTTPStatus = a.response.HTTPStatus
+	return f
+}
+
+// failure makes a failure that this package itself found.
+func (a *attempt) failure(class onceward.Class, phase onceward.Phase, message string) *onceward.Failure {
+	f := onceward.NewFailure(class, phase, classify.Redact(message))
+	f.ResponseStarted = a.stream.Started || phase == onceward.PhaseSettled
+	if f.ResponseStarted {
+		f.ModelResult = onceward.ModelResultPartial
+	}
+	f.HTTPStatus, f.ProviderRequestID = a.response.HTTPStatus, a.response.ProviderRequestID
+	return f
+}
+
+// requestID is how the request is found again in the resource's own logs.
+func requestID(h http.Header) string {
+	for _, name := range [...]string{"X-Request-Id", "Apim-Request-Id", "Request-Id", "Cf-Ray"} {
+		if v := h.Get(name); v != "" {
+			return classify.Redact(v[:min(len(v), 128)])
+		}
+	}
+	return ""
+}
+
+// blank reports a body of a success that holds nothing at all.
+func blank(body []byte) bool {
+	switch string(bytes.TrimSpace(body)) {
+	case "", "null", "{}":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/health"
+	"github.com/onceward/onceward/router/route"
+	"github.com/onceward/onceward/router/wire"
+)
+
+// Call makes one attempt: exactly one HTTP request, or none and a failure that
+// says not_sent. The error is always a *onceward.Failure with resource and
+// deployment; the response then holds what was learned all the same: usage,
+// cost, request id.
+//
+// The end of ctx is the caller's own doing and is reported as cancelled or
+// deadline_exceeded; the request's Timeouts are the resource's time and are
+// reported as timeout.
+func (r *Router) Call(ctx context.Context, req onceward.ModelRequest) (onceward.ModelResponse, error) {
+	response, failure := r.call(ctx, req)
+	if failure == nil {
+		return response, nil
+	}
+	failure.Resource, failure.Deployment = req.Route.Resource, req.Route.Deployment
+	return response, failure
+}
+
+func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.ModelResponse, *onceward.Failure) {
+	unsent := onceward.ModelResponse{CostBasis: onceward.CostMeasured}
+	c := r.table.Find(req.Route.Resource, req.Route.Model)
+	if c == nil || c.Deployment != req.Route.Deployment {
+		return unsent, onceward.NotSentFailure(onceward.ClassNoRoute, "this worker's pool has no such resource, model or deployment")
+	}
+	if err := ctx.Err(); err != nil {
+		f := callerFailure(err, onceward.PhasePrepare)
+		f.NotSent = true
+		return unsent, f
+	}
+	output := outputTokens(req, c.Capability)
+	rendered, err := wire.Render(req, wire.Target{
+		Deployment: c.Deployment, Boundary: c.Boundary, Capability: c.Capability, MaxOutputTokens: output,
+	})
+	if err != nil {
+		f := onceward.NewFailure(onceward.ClassInvalidRequest, onceward.PhasePrepare, err.Error())
+		f.NotSent = true
+		return unsent, f
+	}
+	input := req.Route.InputTokens
+	if input == 0 {
+		input = wire.EstimateTokens(len(rendered.Body))
+	}
+	permit, refusal := c.Health.Acquire(r.cfg.Now(), int64(input+output), c.MaxInFlight)
+	if refusal != nil {
+		return unsent, r.refused(refusal)
+	}
+	defer permit.Release() // whatever happens below, a panic of a callback included
+
+	a := &attempt{
+		router: r, candidate: c, req: req, permit: permit, body: rendered.Body,
+		ceiling: max(req.Route.Ceiling, c.Price.Ceiling(input, output)),
+	}
+	a.response.ReasoningStripped = rendered.Stripped
+	f := a.run(ctx)
+	a.settle(f)
+	return a.response, f
+}
+
+// outputTokens applies the repairs that change the output limit.
+func outputTokens(req onceward.ModelRequest, c onceward.Capability) int {
+	n := req.Route.MaxOutputTokens
+	switch req.Repair {
+	case onceward.RepairRaiseOutput:
+		return max(n, min(2*n, c.MaxOutputTokens))
+	case onceward.RepairLowerOutput:
+		return max(n/2, min(n, minOutput))
+	}
+	return n
+}
+
+// minOutput is the least output limit that a repair goes down to; below it
+// hosts refuse the request.
+const minOutput = 16
+
+// refused turns a refused permit into a failure that gives the reservation back.
+func (r *Router) refused(refusal *health.Refusal) *onceward.Failure {
+	class, reason := onceward.ClassOverloaded, "breaker is open or its probe is out"
+	switch refusal.Step {
+	case route.StepDisabled:
+		class, reason = refusal.Cause.Class, "disabled: "+refusal.Cause.Reason
+		if class == "" {
+			class = onceward.ClassNoRoute
+		}
+	case route.StepThrottled:
+		class, reason = onceward.ClassRateLimited, "throttled"
+	case route.StepQuota:
+		class, reason = onceward.ClassRateLimited, "the quota of this minute is used up"
+	case route.StepLoad:
+		reason = "too many requests in flight"
+	}
+	f := onceward.NotSentFailure(class, fmt.Sprintf("permit refused: %s", reason))
+	if !refusal.Again.IsZero() {
+		f.RetryAfter = max(refusal.Again.Sub(r.cfg.Now()), 0)
+	}
+	return f
+}
+
+// callerFailure names the end of the caller's own context.
+func callerFailure(err error, phase onceward.Phase) *onceward.Failure {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return onceward.NewFailure(onceward.ClassDeadlineExceeded, phase, "the caller's deadline passed")
+	}
+	return onceward.NewFailure(onceward.ClassCancelled, phase, "the caller cancelled")
+}
+
+// settle says what the attempt cost, and gives back what it did not use.
+func (a *attempt) settle(f *onceward.Failure) {
+	usage := a.response.Usage
+	switch {
+	case usage.Known:
+		a.response.Cost, a.response.CostBasis = a.candidate.Price.Cost(usage), onceward.CostMeasured
+		a.permit.Used(int64(usage.InputTokens + usage.OutputTokens))
+	case f != nil && (f.NotSent || f.HTTPStatus >= 300 || a.unsent()):
+		a.response.Cost, a.response.CostBasis = 0, onceward.CostMeasured
+	default: // it may have been billed: absent usage is unknown, never 0
+		a.response.Cost, a.response.CostBasis = a.ceiling, onceward.CostReserved
+	}
+}
+
+// timeouts fills in what the request leaves open. No attempt may outlast the
+// breaker's window and the probe's lease.
+func (a *attempt) timeouts() onceward.Timeouts {
+	t := a.req.Timeouts
+	longest := a.router.cfg.LongestAttempt
+	if t.Attempt > longest {
+		a.notice("the attempt's timeout was cut to the pool's longest attempt, " + longest.String())
+	}
+	if t.Attempt <= 0 || t.Attempt > longest {
+		t.Attempt = longest
+	}
+	limit := func(d time.Duration) time.Duration {
+		if d <= 0 || d > t.Attempt {
+			return t.Attempt + time.Second // the attempt's own clock ends it first
+		}
+		return d
+	}
+	t.FirstEvent, t.Idle = limit(t.FirstEvent), limit(t.Idle)
+	return t
+}
+
+func (a *attempt) notice(text string) { a.response.Notices = append(a.response.Notices, text) }

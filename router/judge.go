@@ -1,0 +1,115 @@
+package router
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/wire"
+)
+
+// readTerminal judges a stream by the event that ended it.
+func (a *attempt) readTerminal() *onceward.Failure {
+	answer, err := a.stream.Answer()
+	a.learn(answer)
+	if a.stream.Completed() {
+		return a.judge(answer, err)
+	}
+	f := a.classify(classify.SSE, a.stream.Terminal(), nil)
+	if f.Class == onceward.ClassIncompleteOutput {
+		f.Phase = onceward.PhaseSettled
+	}
+	return f
+}
+
+// readBody judges a JSON answer, which some hosts give to a stream request.
+func (a *attempt) readBody(body []byte) *onceward.Failure {
+	var shape struct {
+		Status string            `json:"status"`
+		Output []json.RawMessage `json:"output"`
+		Error  json.RawMessage   `json:"error"`
+	}
+	if blank(body) || json.Unmarshal(body, &shape) != nil {
+		return a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
+	}
+	answer, err := wire.ReadAnswer(body)
+	a.learn(answer)
+	failed := len(shape.Error) > 0 && string(shape.Error) != "null"
+	if shape.Output == nil || failed || shape.Status != "completed" && shape.Status != "" {
+		return a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
+	}
+	return a.judge(answer, err)
+}
+
+// learn keeps what any answer tells, failed ones included.
+func (a *attempt) learn(answer wire.Answer) {
+	a.response.Usage, a.response.ResponseModel = answer.Usage, answer.Model
+	if answer.Model == "" {
+		return
+	}
+	last := a.candidate.Health.LastModel.Swap(&answer.Model)
+	if last != nil && *last != answer.Model {
+		a.notice(fmt.Sprintf("the deployment now answers as %s, before as %s", answer.Model, *last))
+	}
+}
+
+// judge decides whether a complete answer is usable, inside the attempt, so
+// that an unusable one rotates like any other failure.
+func (a *attempt) judge(answer wire.Answer, err error) *onceward.Failure {
+	invalid := func(err error) *onceward.Failure {
+		return a.failure(onceward.ClassInvalidOutput, onceward.PhaseSettled, err.Error())
+	}
+	if err != nil {
+		return invalid(err)
+	}
+	items := make([]onceward.Item, len(answer.Items))
+	for i, raw := range answer.Items {
+		item, err := onceward.NewItem(raw, "")
+		if err != nil {
+			return invalid(err)
+		}
+		if wire.Sealed(item) {
+			item.Boundary = a.candidate.Boundary
+		}
+		items[i] = item
+	}
+	switch {
+	case len(answer.Calls) > 0:
+	case answer.Refusal != "":
+		return a.failure(onceward.ClassRefusal, onceward.PhaseSettled, answer.Refusal)
+	case len(answer.Messages) == 0:
+		f := a.failure(onceward.ClassEmptyOutput, onceward.PhaseSettled, "a completed answer without text and without calls")
+		f.ModelResult = onceward.ModelResultNone
+		return f
+	}
+	text, err := a.accepted(answer)
+	if err != nil {
+		return invalid(err)
+	}
+	a.response.Items, a.response.Text, a.response.Calls = items, text, answer.Calls
+	return nil
+}
+
+// accepted returns the last message that the caller's check accepts. Without
+// one, the error is about the last message.
+func (a *attempt) accepted(answer wire.Answer) (string, error) {
+	n := len(answer.Messages)
+	if n == 0 {
+		return "", nil
+	}
+	last := answer.Messages[n-1]
+	if a.req.Check == nil || len(answer.Calls) > 0 {
+		return last, nil
+	}
+	first := a.req.Check(last)
+	if first == nil {
+		return last, nil
+	}
+	for i := n - 2; i >= 0; i-- {
+		if a.req.Check(answer.Messages[i]) == nil {
+			return answer.Messages[i], nil
+		}
+	}
+	return "", fmt.Errorf("check answer: %w", first)
+}

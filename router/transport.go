@@ -1,0 +1,112 @@
+package router
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/onceward/onceward/router/wire"
+)
+
+// maxErrorBody bounds the body of an error: a proxy's page tells nothing more
+// after the first part of it.
+const maxErrorBody = 1 << 20
+
+// newTransport returns the transport of a pool. It has no limit of its own on
+// how long an answer may take: the attempt's timeouts have.
+func newTransport() http.RoundTripper {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        90 * time.Second, // below the idle limits of the balancers in front of resources
+		MaxResponseHeaderBytes: 256 << 10,
+		DisableCompression:     true, // an event that waits in a compressor comes late
+	}
+}
+
+// endpoint is a resource as requests reach it.
+type endpoint struct {
+	name   string
+	client openai.Client
+}
+
+func newEndpoint(r Resource, transport http.RoundTripper) *endpoint {
+	base := r.BaseURL
+	if base[len(base)-1] != '/' {
+		base += "/" // without it the last part of the path would be replaced
+	}
+	options := []option.RequestOption{
+		option.WithHTTPClient(&http.Client{
+			Transport:     once{transport},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}),
+		option.WithBaseURL(base),
+		option.WithMaxRetries(0), // the run owns retries
+		option.WithHeader("Accept", "text/event-stream, application/json"),
+	}
+	switch {
+	case r.Key == "":
+	case r.Kind == KindAzure:
+		options = append(options, option.WithHeader("api-key", string(r.Key)))
+	default:
+		options = append(options, option.WithHeader("Authorization", "Bearer "+string(r.Key)))
+	}
+	// Not openai.NewClient: it reads keys, organisation and headers from the
+	// environment, and they would go to every host of the pool.
+	return &endpoint{name: r.Name, client: openai.Client{Options: options}}
+}
+
+// once carries a request at most once and bounds what comes back.
+type once struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (o once) RoundTrip(req *http.Request) (*http.Response, error) {
+	single := *req
+	single.GetBody = nil // net/http would send the body again on another connection
+	res, err := o.next.RoundTrip(&single)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(wire.MaxStream + 1)
+	if res.StatusCode >= 300 {
+		limit = maxErrorBody
+	}
+	res.Body = &bounded{body: res.Body, left: limit, cut: res.StatusCode >= 300}
+	return res, nil
+}
+
+// bounded ends a body at a limit: quietly where the rest says nothing, else
+// with an error.
+type bounded struct {
+	body io.ReadCloser
+	left int64
+	cut  bool
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		if b.cut {
+			return 0, io.EOF
+		}
+		return 0, fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, wire.MaxStream)
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.body.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *bounded) Close() error { return b.body.Close() }

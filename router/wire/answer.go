@@ -1,0 +1,261 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/onceward/onceward"
+)
+
+// Answer is a complete answer as the model gave it. The zero value is empty.
+type Answer struct {
+	ID       string
+	Model    string
+	Items    []json.RawMessage // each once, in order
+	Messages []string          // the text of each message item that has one
+	Refusal  string            // of the last message, when it refused
+	Calls    []onceward.WireCall
+	Usage    onceward.Usage
+}
+
+// entry is one output item while it is being collected.
+type entry struct {
+	index int
+	head  head
+	raw   json.RawMessage
+}
+
+// head is what identifies an item.
+type head struct {
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	CallID string `json:"call_id"`
+}
+
+func headOf(raw []byte) head {
+	var h head
+	members(raw, func(key, value []byte) bool {
+		switch string(key) {
+		case "type":
+			h.Type = text(value)
+		case "id":
+			h.ID = text(value)
+		case "call_id":
+			h.CallID = text(value)
+		}
+		return true
+	})
+	return h
+}
+
+// same reports whether two records are of one item. Some hosts give an item
+// another id in every event, so position and type count as well.
+func (e entry) same(other entry) bool {
+	switch {
+	case e.head.Type != other.head.Type:
+		return false
+	case e.head.ID != "" && e.head.ID == other.head.ID:
+		return true
+	case e.head.CallID != "" && other.head.CallID != "":
+		return e.head.CallID == other.head.CallID && e.index == other.index
+	}
+	return e.index == other.index
+}
+
+// collect adds an item, or replaces the record of it that is there.
+func collect(list []entry, e entry) []entry {
+	for i := range list {
+		if list[i].same(e) {
+			e.index = list[i].index
+			list[i] = e
+			return list
+		}
+	}
+	return append(list, e)
+}
+
+// union joins what was streamed with the terminal snapshot. The snapshot wins
+// where it is filled: some hosts send encrypted reasoning only there, others
+// end with an empty snapshot after a full stream.
+func union(streamed, snapshot []entry) []json.RawMessage {
+	list := streamed
+	for _, s := range snapshot {
+		found := false
+		for i := range list {
+			if list[i].same(s) {
+				list[i].raw = fill(s.raw, list[i].raw)
+				found = true
+				break
+			}
+		}
+		if !found {
+			list = append(list, s)
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].index < list[j].index })
+	items := make([]json.RawMessage, len(list))
+	for i, e := range list {
+		items[i] = e.raw
+	}
+	return items
+}
+
+// fill returns the object first, with members of second where first has nothing.
+func fill(first, second json.RawMessage) json.RawMessage {
+	var lacks [][2][]byte
+	members(second, func(key, value []byte) bool {
+		if !empty(value) && empty(member(first, string(key))) {
+			lacks = append(lacks, [2][]byte{key, value})
+		}
+		return true
+	})
+	if len(lacks) == 0 {
+		return first
+	}
+	w := writer{buf: make([]byte, 0, len(first)+len(second))}
+	w.raw(`{`)
+	put := func(key, value []byte) {
+		if len(w.buf) > 1 {
+			w.raw(`,`)
+		}
+		w.raw(`"`).raw(string(key)).raw(`":`)
+		w.buf = append(w.buf, value...)
+	}
+	members(first, func(key, value []byte) bool {
+		for _, l := range lacks {
+			if bytes.Equal(l[0], key) {
+				return true
+			}
+		}
+		put(key, value)
+		return true
+	})
+	for _, l := range lacks {
+		put(l[0], l[1])
+	}
+	w.raw(`}`)
+	return w.buf
+}
+
+// readAnswer reads a response object: the body of a JSON answer or the snapshot
+// of a terminal event, together with items that were streamed before.
+func readAnswer(response []byte, streamed []entry) (Answer, error) {
+	var body struct {
+		ID     string            `json:"id"`
+		Model  string            `json:"model"`
+		Output []json.RawMessage `json:"output"`
+		Usage  json.RawMessage   `json:"usage"`
+	}
+	if len(response) > 0 {
+		if err := json.Unmarshal(response, &body); err != nil {
+			return Answer{}, fmt.Errorf("read answer: %w", err)
+		}
+	}
+	var snapshot []entry
+	for i, raw := range body.Output {
+		snapshot = collect(snapshot, entry{index: i, head: headOf(raw), raw: raw})
+	}
+	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Usage: readUsage(body.Usage)}
+	return a, a.index()
+}
+
+// ReadAnswer reads a response object that came as a JSON body.
+func ReadAnswer(response []byte) (Answer, error) { return readAnswer(response, nil) }
+
+// index finds texts, refusals and calls among the items.
+func (a *Answer) index() error {
+	seen := map[string]bool{}
+	for i, raw := range a.Items {
+		var item struct {
+			Type    string `json:"type"`
+			CallID  string `json:"call_id"`
+			ID      string `json:"id"`
+			Name    string `json:"name"`
+			Content []struct {
+				Type    string `json:"type"`
+				Text    string `json:"text"`
+				Refusal string `json:"refusal"`
+			} `json:"content"`
+		}
+		switch headOf(raw).Type {
+		case "message":
+			if err := json.Unmarshal(raw, &item); err != nil {
+				return fmt.Errorf("read message: %w", err)
+			}
+			var text, refusal strings.Builder
+			for _, part := range item.Content {
+				switch part.Type {
+				case "output_text", "text":
+					text.WriteString(part.Text)
+				case "refusal":
+					refusal.WriteString(part.Refusal)
+				}
+			}
+			a.Refusal = refusal.String()
+			if text.Len() > 0 {
+				a.Messages = append(a.Messages, text.String())
+			}
+		case "function_call":
+			if err := json.Unmarshal(raw, &item); err != nil {
+				return fmt.Errorf("read call: %w", err)
+			}
+			arguments, err := arguments(member(raw, "arguments"))
+			if err != nil {
+				return fmt.Errorf("read arguments of %s: %w", item.Name, err)
+			}
+			if item.CallID == "" || seen[item.CallID] {
+				return fmt.Errorf("read call of %s: its call_id %q is empty or taken", item.Name, item.CallID)
+			}
+			seen[item.CallID] = true
+			a.Calls = append(a.Calls, onceward.WireCall{Index: i, CallID: item.CallID, Name: item.Name, Arguments: arguments})
+		}
+	}
+	return nil
+}
+
+// arguments returns complete JSON. Blank means no arguments. Anything else that
+// is cut or broken is refused, never repaired: a repaired amount is a guess.
+func arguments(value []byte) (string, error) {
+	if len(value) > 0 && value[0] == '{' {
+		return string(value), nil // some hosts send the object itself
+	}
+	var s string
+	if len(value) > 0 {
+		if err := json.Unmarshal(value, &s); err != nil {
+			return "", err
+		}
+	}
+	if strings.TrimSpace(s) == "" {
+		return "{}", nil
+	}
+	if !json.Valid([]byte(s)) {
+		return "", fmt.Errorf("not complete JSON (%d bytes)", len(s))
+	}
+	return s, nil
+}
+
+// readUsage reads a usage object. Absent, negative and all-zero usage is
+// unknown: hosts send zeros where they did not count.
+func readUsage(raw []byte) onceward.Usage {
+	var u struct {
+		Input        int `json:"input_tokens"`
+		Output       int `json:"output_tokens"`
+		InputDetails struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"input_tokens_details"`
+		OutputDetails struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
+	}
+	if empty(raw) || json.Unmarshal(raw, &u) != nil || u.Input < 0 || u.Output < 0 || u.Input == 0 && u.Output == 0 {
+		return onceward.Usage{}
+	}
+	return onceward.Usage{
+		Known: true, InputTokens: u.Input, OutputTokens: u.Output,
+		CachedTokens:    min(max(u.InputDetails.Cached, 0), u.Input),
+		ReasoningTokens: min(max(u.OutputDetails.Reasoning, 0), u.Output),
+	}
+}

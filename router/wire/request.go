@@ -1,0 +1,189 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/onceward/onceward"
+)
+
+// Target is the deployment that a request is rendered for.
+type Target struct {
+	Deployment      string
+	Boundary        string
+	Capability      onceward.Capability
+	MaxOutputTokens int
+}
+
+// Rendered is a request body.
+type Rendered struct {
+	Body     []byte
+	Stripped bool // encrypted reasoning was left out
+}
+
+// Render writes the body of one attempt. It is stateless: store is false, no
+// previous response is named, and encrypted reasoning is replayed inside its
+// own boundary only.
+func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
+	size := 1024 + len(req.Instructions)
+	for i := range req.Items {
+		size += len(req.Items[i].Raw) + 1
+	}
+	w := writer{buf: make([]byte, 0, size)}
+	w.raw(`{"model":`).str(to.Deployment)
+	if req.Instructions != "" {
+		w.raw(`,"instructions":`).str(req.Instructions)
+	}
+	stripped, err := w.input(req, to)
+	if err != nil {
+		return Rendered{}, err
+	}
+	if err := w.tools(req.Tools, to.Capability); err != nil {
+		return Rendered{}, err
+	}
+	w.raw(`,"store":false,"stream":true`)
+	if to.Capability.EncryptedReasoning {
+		w.raw(`,"include":["reasoning.encrypted_content"]`)
+	}
+	if to.MaxOutputTokens > 0 {
+		w.raw(`,"max_output_tokens":`).raw(strconv.Itoa(to.MaxOutputTokens))
+	}
+	if out := req.Output; out != nil {
+		if !json.Valid(out.Schema) {
+			return Rendered{}, fmt.Errorf("render output %s: its schema is not JSON", out.Name)
+		}
+		w.raw(`,"text":{"format":{"type":"json_schema","name":`).str(out.Name)
+		w.raw(`,"schema":`).raw(string(out.Schema)).raw(`,"strict":`).flag(to.Capability.StrictSchema).raw(`}}`)
+	}
+	if req.RunKey != "" {
+		// A digest: the workflow id is the user's and no business of the host.
+		sum := sha256.Sum256([]byte("prompt cache of " + req.RunKey))
+		w.raw(`,"prompt_cache_key":`).str(hex.EncodeToString(sum[:16]))
+	}
+	w.raw(`}`)
+	return Rendered{Body: w.buf, Stripped: stripped}, nil
+}
+
+type writer struct{ buf []byte }
+
+func (w *writer) raw(s string) *writer { w.buf = append(w.buf, s...); return w }
+
+func (w *writer) flag(b bool) *writer { w.buf = strconv.AppendBool(w.buf, b); return w }
+
+func (w *writer) str(s string) *writer {
+	enc, err := json.Marshal(s)
+	if err != nil { // a string always encodes
+		enc = []byte(`""`)
+	}
+	w.buf = append(w.buf, enc...)
+	return w
+}
+
+func (w *writer) tools(tools []onceward.ToolDecl, c onceward.Capability) error {
+	if len(tools) == 0 {
+		return nil
+	}
+	w.raw(`,"tools":[`)
+	for i, tool := range tools {
+		if !json.Valid(tool.Schema) {
+			return fmt.Errorf("render tool %s: its schema is not JSON", tool.Name)
+		}
+		if i > 0 {
+			w.raw(`,`)
+		}
+		w.raw(`{"type":"function","name":`).str(tool.Name)
+		if tool.Description != "" {
+			w.raw(`,"description":`).str(tool.Description)
+		}
+		w.raw(`,"parameters":`).raw(string(tool.Schema)).raw(`,"strict":`).flag(c.StrictSchema).raw(`}`)
+	}
+	w.raw(`],"parallel_tool_calls":`).flag(c.ParallelTools)
+	return nil
+}
+
+func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err error) {
+	var drop map[int]bool
+	if req.Repair == onceward.RepairHistory {
+		drop = orphans(req.Items)
+	}
+	omitIDs := to.Capability.OmitReasoningIDs || req.Repair == onceward.RepairStripIDs
+	// An item with an id wants the reasoning item it was made with. Without that
+	// one its own id must go too.
+	lonely := false
+	w.raw(`,"input":[`)
+	first := true
+	for i, item := range req.Items {
+		if item.Type == onceward.ItemManifest || drop[i] {
+			continue
+		}
+		if item.Type == "reasoning" {
+			sealed := !empty(member(item.Raw, "encrypted_content"))
+			foreign := item.Boundary != "" && item.Boundary != to.Boundary
+			if lonely = !sealed || foreign || req.Repair == onceward.RepairStripReasoning; lonely {
+				stripped = stripped || sealed
+				continue // unsealed reasoning is nothing but an id that nobody stored
+			}
+		}
+		if item.Type == "compaction" && item.Boundary != "" && item.Boundary != to.Boundary {
+			return stripped, errors.New("render input: a compaction item of another encryption boundary cannot be left out")
+		}
+		if !first {
+			w.raw(`,`)
+		}
+		first = false
+		w.item(item, omitIDs || lonely)
+	}
+	w.raw(`]`)
+	return stripped, nil
+}
+
+// item writes one item without what hosts give out and do not take back.
+func (w *writer) item(item onceward.Item, omitID bool) {
+	long := len(item.CallID) > maxCallID
+	reasoning := item.Type == "reasoning"
+	if !reasoning && !long && !(omitID && item.ID != "") && member(item.Raw, "created_by") == nil {
+		w.buf = append(w.buf, item.Raw...)
+		return
+	}
+	w.raw(`{`)
+	first := true
+	members(item.Raw, func(key, value []byte) bool {
+		switch string(key) {
+		case "status", "content":
+			if reasoning {
+				return true
+			}
+		case "created_by":
+			return true
+		case "id":
+			if omitID && !idIsJoin(item.Type) {
+				return true
+			}
+		}
+		if !first {
+			w.raw(`,`)
+		}
+		first = false
+		w.raw(`"`).raw(string(key)).raw(`":`)
+		if long && string(key) == "call_id" {
+			w.str(callID(item.CallID))
+		} else {
+			w.buf = append(w.buf, value...)
+		}
+		return true
+	})
+	w.raw(`}`)
+}
+
+// idIsJoin names the items whose id another item refers to.
+func idIsJoin(typ string) bool { return typ == "item_reference" || typ == "mcp_approval_request" }
+
+// Sealed reports whether only the encryption boundary that minted an item can
+// read it.
+func Sealed(item onceward.Item) bool {
+	return (item.Type == "reasoning" || item.Type == "compaction") && !empty(member(item.Raw, "encrypted_content"))
+}

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds of a stream. A host that never stops must not fill the memory.
+const (
+	MaxEvent  = 8 << 20  // bytes of one event
+	MaxStream = 32 << 20 // bytes of one answer
+)
+
+// ErrTooLarge is returned for an answer beyond the bounds.
+var ErrTooLarge = errors.New("answer too large")
+
+// Event is one event of a stream. Data is valid until the next call of Next.
+type Event struct {
+	Name string // of the event line; may be empty
+	Data []byte
+	// Cut reports that the stream ended without the blank line that completes
+	// an event.
+	Cut bool
+}
+
+// Decoder reads server-sent events. It takes LF, CRLF and CR line ends,
+// comments, unknown fields and a missing blank line at the end, and gives no
+// meaning to what the data holds. Make it with NewDecoder.
+type Decoder struct {
+	in    *bufio.Reader
+	total int
+	line  []byte
+	data  []byte
+	rest  []byte // of line, after a lone CR
+	begun bool
+}
+
+// NewDecoder reads from r.
+func NewDecoder(r io.Reader) *Decoder { return &Decoder{in: bufio.NewReaderSize(r, 32<<10)} }
+
+// Next returns the next event that has data. The error is io.EOF at the end,
+// ErrTooLarge, or the reader's.
+func (d *Decoder) Next() (Event, error) {
+	d.data = d.data[:0]
+	var ev Event
+	has := false
+	for {
+		line, err := d.readLine()
+		if err != nil && len(line) == 0 {
+			if has && errors.Is(err, io.EOF) {
+				ev.Data, ev.Cut = d.data, true
+				return ev, nil
+			}
+			return Event{}, err
+		}
+		if !d.begun {
+			d.begun = true
+			line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+		}
+		if len(line) == 0 {
+			if has {
+				ev.Data = d.data
+				return ev, nil
+			}
+			ev = Event{}
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "event":
+			ev.Name = string(value)
+		case "data":
+			if has {
+				d.data = append(d.data, '\n')
+			}
+			d.data = append(d.data, value...)
+			has = true
+		}
+		if len(d.data) > MaxEvent {
+			return Event{}, fmt.Errorf("%w: an event of more than %d bytes", ErrTooLarge, MaxEvent)
+		}
+	}
+}
+
+// readLine returns a line without its end. At the end of the input it returns
+// what is left and no error, then the error.
+func (d *Decoder) readLine() ([]byte, error) {
+	if d.rest != nil {
+		line, rest, more := bytes.Cut(d.rest, []byte("\r"))
+		d.rest = nil
+		if more {
+			d.rest = rest
+		}
+		return line, nil
+	}
+	d.line = d.line[:0]
+	for {
+		part, err := d.in.ReadSlice('\n')
+		d.total += len(part)
+		d.line = append(d.line, part...)
+		switch {
+		case d.total > MaxStream:
+			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxStream)
+		case len(d.line) > MaxEvent+1024:
+			return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrTooLarge, MaxEvent)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && len(d.line) == 0:
+			return nil, err
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err // a broken line of a broken stream says nothing
+		}
+		break
+	}
+	line := bytes.TrimSuffix(d.line, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if before, rest, lone := bytes.Cut(line, []byte("\r")); lone {
+		line, d.rest = before, rest
+	}
+	return line, nil
+}
