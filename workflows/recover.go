@@ -51,6 +51,10 @@ func Decide(s Situation) (Step, string) {
 		return StepRepair, string(f.Repair)
 	case f.Class == onceward.ClassUnknown && s.Committed:
 		return StepStop, "an unknown failure after a committed side effect"
+	case f.Class == onceward.ClassDeadlineExceeded:
+		return StepNext, "the run's own clock decides"
+	case f.Class == onceward.ClassIncompleteOutput:
+		return StepStop, "the answer was cut again at a larger limit"
 	case rule.Final:
 		return StepStop, "every resource would say the same"
 	case f.FallbackEligible:

@@ -1,0 +1,98 @@
+package workflows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+func failure(class onceward.Class) onceward.Failure {
+	return *onceward.NewFailure(class, onceward.PhaseSent, "")
+}
+
+func TestDecide(t *testing.T) {
+	with := func(f onceward.Failure, change func(*onceward.Failure)) onceward.Failure {
+		change(&f)
+		return f
+	}
+	for name, c := range map[string]struct {
+		situation Situation
+		want      Step
+	}{
+		"rate limited asks another":                    {Situation{Failure: failure(onceward.ClassRateLimited)}, StepNext},
+		"server error asks another":                    {Situation{Failure: failure(onceward.ClassServerError)}, StepNext},
+		"server error after a commit asks another":     {Situation{Failure: failure(onceward.ClassServerError), Committed: true}, StepNext},
+		"worker lost replays":                          {Situation{Failure: failure(onceward.ClassWorkerLost), Committed: true}, StepNext},
+		"a malformed request stops":                    {Situation{Failure: failure(onceward.ClassInvalidRequest)}, StepStop},
+		"a content filter is never routed around":      {Situation{Failure: failure(onceward.ClassContentFiltered)}, StepStop},
+		"a policy block is never routed around":        {Situation{Failure: failure(onceward.ClassPolicyBlocked)}, StepStop},
+		"a refusal is the answer":                      {Situation{Failure: failure(onceward.ClassRefusal)}, StepStop},
+		"unknown asks another before a commit":         {Situation{Failure: failure(onceward.ClassUnknown)}, StepNext},
+		"unknown stops after a commit":                 {Situation{Failure: failure(onceward.ClassUnknown), Committed: true}, StepStop},
+		"billing asks another":                         {Situation{Failure: failure(onceward.ClassBilling)}, StepNext},
+		"an empty 200 asks another":                    {Situation{Failure: failure(onceward.ClassEmptyOutput)}, StepNext},
+		"prose for JSON asks another":                  {Situation{Failure: failure(onceward.ClassInvalidOutput)}, StepNext},
+		"foreign reasoning is stripped once":           {Situation{Failure: failure(onceward.ClassUndecryptableReasoning)}, StepRepair},
+		"foreign reasoning is not stripped twice":      {Situation{Failure: failure(onceward.ClassUndecryptableReasoning), Repairs: []onceward.Repair{onceward.RepairStripReasoning}}, StepNext},
+		"an orphan call is repaired once":              {Situation{Failure: failure(onceward.ClassMissingToolOutput)}, StepRepair},
+		"an orphan call after the repair stops":        {Situation{Failure: failure(onceward.ClassMissingToolOutput), Repairs: []onceward.Repair{onceward.RepairHistory}}, StepStop},
+		"a cut answer gets a larger limit once":        {Situation{Failure: failure(onceward.ClassIncompleteOutput)}, StepRepair},
+		"a cut answer at the larger limit stops":       {Situation{Failure: failure(onceward.ClassIncompleteOutput), Repairs: []onceward.Repair{onceward.RepairRaiseOutput}}, StepStop},
+		"our own deadline is the clock's to decide":    {Situation{Failure: failure(onceward.ClassDeadlineExceeded)}, StepNext},
+		"not sent is tried again, even after a commit": {Situation{Failure: *onceward.NotSentFailure(onceward.ClassUnknown, ""), Committed: true, NotSent: 1}, StepNext},
+		"not sent has a cap of its own":                {Situation{Failure: *onceward.NotSentFailure(onceward.ClassWorkerLost, ""), NotSent: maxNotSent}, StepStop},
+		"provider state is not portable":               {Situation{Failure: with(failure(onceward.ClassServerError), func(f *onceward.Failure) { f.ProviderStateCreated = true })}, StepStop},
+		"a failure that says it stays, stays":          {Situation{Failure: with(failure(onceward.ClassServerError), func(f *onceward.Failure) { f.FallbackEligible, f.Retryable = false, false })}, StepStop},
+	} {
+		if got, why := Decide(c.situation); got != c.want || why == "" {
+			t.Errorf("%s: %s (%s), want %s", name, got, why, c.want)
+		}
+	}
+}
+
+// Whatever the class, a turn ends: repeating the decision with what it asks for
+// done runs out of repairs, and no class asks for a repair twice.
+func TestDecideNeverRepairsTwice(t *testing.T) {
+	for _, rule := range onceward.Classes() {
+		s := Situation{Failure: failure(rule.Class)}
+		for range 3 {
+			step, _ := Decide(s)
+			if step == StepRepair && repaired(s.Repairs, s.Failure.Repair) {
+				t.Errorf("%s repairs %s twice", rule.Class, s.Failure.Repair)
+			}
+			if step == StepRepair {
+				s.Repairs = append(s.Repairs, s.Failure.Repair)
+			}
+		}
+	}
+}
+
+func TestExclude(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	route := onceward.Route{Resource: "a", Model: "m"}
+	throttled := failure(onceward.ClassRateLimited)
+	throttled.RetryAfter = 40 * time.Second
+	long := failure(onceward.ClassRateLimited)
+	long.RetryAfter = 24 * time.Hour
+	for name, c := range map[string]struct {
+		failure onceward.Failure
+		again   int
+		want    onceward.ExcludedRoute
+		none    bool
+	}{
+		"billing excludes the resource for the run": {failure: failure(onceward.ClassBilling), again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassBilling, Turn: 2}},
+		"model unavailable excludes the pair":       {failure: failure(onceward.ClassModelUnavailable), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassModelUnavailable, Turn: 2}},
+		"a server error pauses it in this turn":     {failure: failure(onceward.ClassServerError), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(firstBackoff)}},
+		"the third error pauses it longer":          {failure: failure(onceward.ClassServerError), again: 3, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(4 * firstBackoff)}},
+		"retry-after is a floor":                    {failure: throttled, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(40 * time.Second)}},
+		"a day of retry-after is probed sooner":     {failure: long, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(maxWindow)}},
+		"not sent excludes nothing":                 {failure: *onceward.NotSentFailure(onceward.ClassServerError, ""), again: 1, none: true},
+		"worker lost excludes nothing":              {failure: failure(onceward.ClassWorkerLost), again: 1, none: true},
+	} {
+		got, ok := Exclude(route, c.failure, 2, c.again, now)
+		if ok == c.none || ok && got != c.want {
+			t.Errorf("%s: %+v (%v), want %+v", name, got, ok, c.want)
+		}
+	}
+}
