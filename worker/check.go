@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router"
 )
 
 // refusal records one mistake about the value at a key path.
@@ -129,12 +130,12 @@ func checkResource(p Pool, i int, r Resource, refuse refusal) {
 	} else if first := firstResource(p, r.Name); first != i {
 		refuse(at("name"), "%s names a resource already; two resources need two names", r.Name)
 	}
-	oneOf(refuse, at("kind"), r.Kind, "azure", "openai", "compatible")
-	oneOf(refuse, at("api"), r.API, "responses", "chat_completions")
+	oneOf(refuse, at("kind"), r.Kind, router.KindAzure, router.KindOpenAI, router.KindCompatible)
+	oneOf(refuse, at("api"), r.API, router.APIResponses)
 	if err := checkURL(r.BaseURL); err != nil {
 		refuse(at("base_url"), "%v", err)
 	}
-	if r.Key.Empty() && (r.Kind == "azure" || r.Kind == "openai") {
+	if r.Key.Empty() && (r.Kind == router.KindAzure || r.Kind == router.KindOpenAI) {
 		refuse(at("api_key_env"), "is required, or api_key_file; only kind compatible may go without a credential")
 	}
 	for key, value := range map[string]string{"account": r.Account, "encryption_boundary": r.Boundary} {
@@ -143,7 +144,7 @@ func checkResource(p Pool, i int, r Resource, refuse refusal) {
 		}
 	}
 	if r.Weight <= 0 {
-		refuse(at("weight"), "%v is not positive; take the resource out to send it nothing", r.Weight)
+		refuse(at("weight"), "%d is not positive; take the resource out to send it nothing", r.Weight)
 	}
 	if r.Quota.RequestsPerMinute < 0 {
 		refuse(at("quota.requests_per_minute"), "%d is negative; leave it out for no limit", r.Quota.RequestsPerMinute)

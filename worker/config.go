@@ -86,14 +86,14 @@ type Breaker struct {
 type Resource struct {
 	Name         string
 	Kind         string // azure | openai | compatible
-	API          string // responses (default) | chat_completions
+	API          string // responses (default), the only one so far
 	BaseURL      string // with a trailing slash
 	Key          Secret
 	Account      string // default Name
 	Boundary     string // default Name
 	Region       string
 	SafetyPolicy string
-	Weight       float64 // default 1
+	Weight       int // default 1
 	Quota        Quota
 	Deployments  []Deployment
 }

@@ -21,10 +21,10 @@ type explainer struct {
 
 func (e *explainer) say(path, format string, args ...any) {
 	if len(e.found) < maxExplained {
-		if path == "" {
-			path = "arguments"
+		if path != "" {
+			path += ": "
 		}
-		e.found = append(e.found, path+": "+fmt.Sprintf(format, args...))
+		e.found = append(e.found, path+fmt.Sprintf(format, args...))
 	}
 }
 

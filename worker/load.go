@@ -148,7 +148,7 @@ func (l *loader) resource(o *object) Resource {
 	o.str("encryption_boundary", &r.Boundary)
 	o.str("region", &r.Region)
 	o.str("safety_policy", &r.SafetyPolicy)
-	o.number("weight", &r.Weight)
+	o.integer("weight", &r.Weight)
 	r.Key = l.secret(o)
 	if s, ok := o.child("quota"); ok {
 		s.integer("requests_per_minute", &r.Quota.RequestsPerMinute)

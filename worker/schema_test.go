@@ -207,7 +207,7 @@ func TestArgumentsAreCheckedInWordsForTheModel(t *testing.T) {
 		{"all keys", `{"order_id":"1","amount":2,"note":null,"lines":[{"sku":"x","n":1}],"size":null,"parent":{"name":"a","parent":null}}`, ""},
 		{"optional keys left out", `{"order_id":"1","amount":2}`, ""},
 		{"blank", ``, "order_id: is missing\namount: is missing"},
-		{"not an object", `[]`, "arguments: must be object, not array"},
+		{"not an object", `[]`, "must be object, not array"},
 		{"not JSON", `{`, "not valid JSON: unexpected end of JSON input"},
 		{"wrong types", `{"order_id":1,"amount":"2"}`, "order_id: must be string, not integer\namount: must be integer, not string"},
 		{"fraction for an integer", `{"order_id":"1","amount":2.5}`, "amount: must be integer, not number"},

@@ -1,0 +1,45 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+)
+
+// Dial connects to the Temporal service of a configuration. It ends with ctx;
+// the caller closes the client.
+func Dial(ctx context.Context, cfg Config) (client.Client, error) {
+	options, err := cfg.Temporal.Options()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("dial temporal at %s: %w", cfg.Temporal.Address, err)
+	}
+	return c, nil
+}
+
+// Options returns the SDK's options, for a caller that adds to them. They log to
+// the default logger of log/slog.
+func (t Temporal) Options() (client.Options, error) {
+	options := client.Options{
+		HostPort:  t.Address,
+		Namespace: t.Namespace,
+		Logger:    log.NewStructuredLogger(slog.Default()),
+	}
+	if t.TLS != nil {
+		tls, err := t.TLS.config()
+		if err != nil {
+			return client.Options{}, fmt.Errorf("dial temporal: temporal.tls: %w", err)
+		}
+		options.ConnectionOptions.TLS = tls
+	}
+	if !t.APIKey.Empty() { // the SDK turns TLS on with it
+		options.Credentials = client.NewAPIKeyStaticCredentials(t.APIKey.Reveal())
+	}
+	return options, nil
+}

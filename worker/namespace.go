@@ -1,0 +1,114 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/onceward/onceward"
+)
+
+// lookTimeout bounds each question to the service before the workers start.
+const lookTimeout = 10 * time.Second
+
+// searchAttributes are the attributes of a run, with the types they must have.
+var searchAttributes = map[string]enums.IndexedValueType{
+	onceward.AttributeAgent:          enums.INDEXED_VALUE_TYPE_KEYWORD,
+	onceward.AttributeStatus:         enums.INDEXED_VALUE_TYPE_KEYWORD,
+	onceward.AttributeOutcome:        enums.INDEXED_VALUE_TYPE_KEYWORD,
+	onceward.AttributeResource:       enums.INDEXED_VALUE_TYPE_KEYWORD,
+	onceward.AttributeAttempts:       enums.INDEXED_VALUE_TYPE_INT,
+	onceward.AttributeCostUSD:        enums.INDEXED_VALUE_TYPE_DOUBLE,
+	onceward.AttributePendingActions: enums.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+}
+
+// SearchAttributes returns the names and types of a run's search attributes.
+func SearchAttributes() map[string]enums.IndexedValueType {
+	out := make(map[string]enums.IndexedValueType, len(searchAttributes))
+	for name, kind := range searchAttributes {
+		out[name] = kind
+	}
+	return out
+}
+
+// look asks the namespace once what runs and actions will rely on. It fails only
+// when the namespace cannot be asked at all.
+func (w *Worker) look(ctx context.Context) error {
+	retention, err := w.retention(ctx)
+	if err != nil {
+		return err
+	}
+	w.warnOfHorizon(retention)
+	has := w.hasAttributes(ctx)
+	for _, agent := range w.agents {
+		agent.Manifest.Plan.Attributes = has
+	}
+	return nil
+}
+
+func (w *Worker) retention(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	answer, err := w.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: w.cfg.Temporal.Namespace})
+	if err != nil {
+		return 0, fmt.Errorf("describe namespace %s: %w", w.cfg.Temporal.Namespace, err)
+	}
+	return answer.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), nil
+}
+
+// hasAttributes reports whether every search attribute is there, with its type:
+// a run that sets one the namespace does not know hangs for ever. What is
+// missing is logged once, and runs go on without.
+func (w *Worker) hasAttributes(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	answer, err := w.client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: w.cfg.Temporal.Namespace})
+	if err != nil {
+		w.log.Warn("search attributes cannot be listed; runs go on without them", "namespace", w.cfg.Temporal.Namespace, "error", err)
+		return false
+	}
+	if missing := missingAttributes(answer.GetCustomAttributes()); len(missing) > 0 {
+		w.log.Warn("search attributes are missing; runs go on without them; onceward setup registers them",
+			"namespace", w.cfg.Temporal.Namespace, "missing", strings.Join(missing, ", "))
+		return false
+	}
+	return true
+}
+
+func missingAttributes(have map[string]enums.IndexedValueType) []string {
+	var missing []string
+	for name, kind := range searchAttributes {
+		got, ok := have[name]
+		switch {
+		case !ok:
+			missing = append(missing, name)
+		case got != kind:
+			missing = append(missing, fmt.Sprintf("%s (is %s, must be %s)", name, got, kind))
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// warnOfHorizon says for which tools an action can be forgotten: after the
+// retention only the read before a commit protects, and only as far as it sees.
+func (w *Worker) warnOfHorizon(retention time.Duration) {
+	if retention <= 0 {
+		return
+	}
+	for _, name := range w.order {
+		for _, tool := range w.agents[name].Manifest.Plan.Tools {
+			if tool.Kind != onceward.KindWrite || retention >= tool.Write.ReadHorizon {
+				continue
+			}
+			w.log.Warn("the namespace forgets an action before its product's read does: an id proposed again after that relies on the read alone, and beyond read_horizon the action waits for an operator",
+				"agent", name, "tool", tool.Name, "retention", retention, "read_horizon", tool.Write.ReadHorizon)
+		}
+	}
+}

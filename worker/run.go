@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/workflows"
+)
+
+// Run polls for work until ctx is done or a worker cannot go on. Then it stops
+// polling and lets attempts and commits end for at most worker.drain. It returns
+// nil after a stop by ctx. A Worker runs once.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.begin(); err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
+	if err := w.look(ctx); err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
+	acts, err := w.activities()
+	if err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
+	fatal := make(chan error, 2)
+	runs, commits, err := w.workers(acts, func(err error) {
+		select {
+		case fatal <- err:
+		default: // the first one ends the run already
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
+	// Commits first: a run must not find its actions' queue without a worker.
+	if err := commits.Start(); err != nil {
+		return fmt.Errorf("start worker of %s: %w", onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), err)
+	}
+	if err := runs.Start(); err != nil {
+		commits.Stop()
+		return fmt.Errorf("start worker of %s: %w", w.cfg.Temporal.TaskQueue, err)
+	}
+	w.log.Info("worker started", "namespace", w.cfg.Temporal.Namespace, "task_queue", w.cfg.Temporal.TaskQueue, "agents", w.order, "release", w.cfg.Temporal.Release)
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-fatal:
+		failed = fmt.Errorf("run worker: %w", failed)
+	}
+	w.log.Info("worker stops polling; attempts and commits in flight end first", "drain", w.cfg.Worker.Drain)
+	stop(runs, commits)
+	w.log.Info("worker stopped")
+	return failed
+}
+
+// begin closes registration.
+func (w *Worker) begin() error {
+	if w == nil || w.client == nil {
+		return errors.New("it was not made with New")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.started:
+		return errors.New("it runs once, and has")
+	case len(w.agents) == 0:
+		return errors.New("no agent is registered")
+	case len(w.workflows) == 0:
+		return errors.New("no workflow is registered")
+	}
+	w.started = true
+	return nil
+}
+
+// activities makes router and activities.
+func (w *Worker) activities() (*activities.Activities, error) {
+	cfg := w.cfg.RouterConfig()
+	for _, r := range cfg.Resources {
+		if openKey(r) {
+			w.log.Warn("base_url is plain http and not of this machine: the credential can be read on the way", "resource", r.Name)
+		}
+	}
+	cfg.OnChange = func(c router.Change) {
+		if c.Enabled {
+			w.log.Info("resource enabled", "resource", c.Resource, "model", c.Model)
+			return
+		}
+		w.log.Warn("resource disabled", "resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason, "until", c.Disabled.Until)
+	}
+	r, err := router.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents})
+}
+
+func openKey(r router.Resource) bool {
+	u, err := url.Parse(r.BaseURL)
+	if err != nil || u.Scheme != "http" || r.Key == "" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip == nil || !ip.IsLoopback()
+}
+
+// workers makes both SDK workers and registers everything. The SDK panics about
+// registrations and options; here that is an error.
+func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, commits sdk.Worker, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("register with the SDK: %v", p)
+		}
+	}()
+	if n := w.cfg.Worker.StickyCache; n > 0 {
+		sdk.SetStickyWorkflowCacheSize(n)
+	}
+	options := sdk.Options{
+		WorkerStopTimeout:            w.cfg.Worker.Drain,
+		StickyScheduleToStartTimeout: w.cfg.Worker.StickyTimeout,
+		DeadlockDetectionTimeout:     w.cfg.Worker.DeadlockTimeout,
+		Interceptors:                 w.interceptors,
+		OnFatalError:                 fatal,
+	}
+	forRuns, forCommits := options, options
+	forRuns.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxActivities
+	forCommits.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxCommits
+	forCommits.DisableWorkflowWorker = true
+	runs = sdk.New(w.client, w.cfg.Temporal.TaskQueue, forRuns)
+	commits = sdk.New(w.client, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
+
+	runs.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
+	for _, user := range w.workflows {
+		runs.RegisterWorkflowWithOptions(user.fn, workflow.RegisterOptions{Name: user.name})
+	}
+	registerAs(runs, onceward.ActivityOpen, acts.Open)
+	registerAs(runs, onceward.ActivitySelectRoute, acts.SelectRoute)
+	registerAs(runs, onceward.ActivityWriteItem, acts.WriteItem)
+	registerAs(runs, onceward.ActivityCallModel, acts.CallModel)
+	registerAs(runs, onceward.ActivityAct, acts.Act)
+	for _, agent := range w.order {
+		for name, tool := range w.agents[agent].Tools {
+			if tool.Tool.Kind == onceward.KindRead {
+				registerAs(runs, onceward.ReadActivity(agent, name), activities.ReadFunc(tool))
+				continue
+			}
+			registerAs(commits, onceward.CommitActivity(agent, name), activities.CommitFunc(tool))
+			registerAs(commits, onceward.FindActivity(agent, name), activities.FindFunc(tool))
+		}
+	}
+	return runs, commits, nil
+}
+
+func registerAs(w sdk.Worker, name string, fn any) {
+	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+}
+
+// stop ends both workers at the same time, so that the drain time counts once.
+func stop(workers ...sdk.Worker) {
+	var all sync.WaitGroup
+	for _, one := range workers {
+		all.Go(one.Stop)
+	}
+	all.Wait()
+}
