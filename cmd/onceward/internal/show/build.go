@@ -1,0 +1,114 @@
+package show
+
+import (
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/onceward/onceward"
+)
+
+// Summaries of the timers on which a run waits. History tells by them what an
+// open run waits for when no worker can be asked.
+const (
+	timerComplete = "wait for " + onceward.UpdateComplete
+	timerResource = "wait for a resource"
+)
+
+// Input is all that Build needs.
+type Input struct {
+	WorkflowID string
+	Status     enumspb.WorkflowExecutionStatus // of the newest execution
+	History    History
+	Executions []Execution // of the whole chain, the newest last; at least one
+	// Actions are the receipts of the Actions' own workflows. An action that is
+	// missing is reported as the run itself knows it.
+	Actions map[onceward.ActionID]onceward.ActionReceipt
+	Live    *onceward.Status // the run's own answer, if a worker gave one
+}
+
+// Build makes the report. Its error names the execution and the event that
+// cannot be read. It is a pure function.
+func Build(in Input) (Report, error) {
+	c, err := fold(in.Executions)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{
+		WorkflowID: in.WorkflowID, RunID: in.Executions[len(in.Executions)-1].RunID,
+		Attempts: []Attempt{}, Actions: []Action{}, History: in.History, closed: c.closed,
+	}
+	for _, entry := range c.ordered() {
+		report.Attempts = append(report.Attempts, entry.Attempt)
+	}
+	for _, id := range c.actions {
+		receipt, ok := in.Actions[id]
+		if !ok {
+			if receipt, ok = c.receipts[id]; !ok {
+				receipt = onceward.ActionReceipt{ActionID: id, Status: onceward.StateProposed}
+			}
+		}
+		report.Actions = append(report.Actions, ActionOf(receipt))
+	}
+	report.spend(c, in.Live)
+	report.state(c, in)
+	return report, nil
+}
+
+// spend sums up over the whole chain: a reset takes nothing back that was sent.
+func (r *Report) spend(c *chain, live *onceward.Status) {
+	var cost onceward.MicroUSD
+	for _, a := range r.Attempts {
+		if a.Resource != nil && !a.NotSent {
+			r.Budget.Attempts.Used++
+		}
+		cost += onceward.FromUSD(a.CostUSD)
+	}
+	r.Budget.CostUSD.Used = cost.USD()
+	if c.plan == nil {
+		return
+	}
+	r.Agent = text(c.plan.Agent)
+	limit, usd := c.plan.Budget.Attempts, c.plan.Budget.Cost.USD()
+	r.Budget.Attempts.Limit, r.Budget.CostUSD.Limit = &limit, &usd
+	deadline := c.started.Add(c.plan.Budget.Deadline + c.waited).UTC().Format(time.RFC3339)
+	if live != nil && live.Deadline != "" {
+		deadline = live.Deadline // knows of waits that are not over
+	}
+	r.Budget.Deadline = &deadline
+}
+
+func (r *Report) state(c *chain, in Input) {
+	if in.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		r.Status = onceward.StatusClosed
+		switch {
+		case c.result != nil:
+			r.Outcome, r.Text = text(c.result.Outcome), &c.result.Text
+		case in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+			r.Outcome = text(onceward.OutcomeCancelled)
+		case in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
+			r.Outcome = text(onceward.OutcomeFailed)
+		}
+		return
+	}
+	r.Status = onceward.StatusRunning
+	for _, a := range r.Actions {
+		if a.Status == onceward.StateAwaitingOperator || a.Status == onceward.StateUnknown {
+			r.Status, r.Outcome = onceward.StatusWaitingPerson, text(onceward.OutcomeUnknown)
+			r.waiting = "a decision about " + string(a.ActionID) + ": onceward resolve " + string(a.ActionID)
+		}
+	}
+	for _, timer := range c.timers {
+		switch {
+		case strings.HasPrefix(timer, timerComplete):
+			r.Status, r.Outcome = onceward.StatusWaitingPerson, text(onceward.OutcomeManualCompletion)
+			r.waiting = "a person to complete it: onceward complete " + r.WorkflowID
+		case strings.HasPrefix(timer, timerResource) && r.Status == onceward.StatusRunning:
+			r.Status = onceward.StatusWaitingResource
+		}
+	}
+	if in.Live != nil && in.Live.Status != "" {
+		r.Status, r.Outcome, r.waiting = in.Live.Status, text(in.Live.Outcome), in.Live.Waiting
+	}
+}

@@ -1,0 +1,242 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward"
+)
+
+const (
+	// liveDeadline bounds all live queries of one report together: with no
+	// worker running they only cost this.
+	liveDeadline = time.Second
+	// maxExecutions bounds the chain that is followed.
+	maxExecutions = 1000
+)
+
+// ErrNotFound says that the namespace has no workflow of that id.
+var ErrNotFound = errors.New("not found")
+
+// Read fetches the histories of a run's whole chain and of its actions, and
+// builds the report. It needs no worker; one that runs only adds what the run
+// says of itself right now.
+func Read(ctx context.Context, c client.Client, workflowID string) (Report, error) {
+	info, err := describe(ctx, c, workflowID)
+	if err != nil {
+		return Report{}, err
+	}
+	if info.GetType().GetName() == onceward.WorkflowAction {
+		return Report{}, fmt.Errorf("show %s: it is an action, not a run; its run is %s", workflowID, startedBy(info))
+	}
+	in := Input{
+		WorkflowID: workflowID, Status: info.GetStatus(),
+		History: History{Events: info.GetHistoryLength(), Bytes: info.GetHistorySizeBytes()},
+		Actions: map[onceward.ActionID]onceward.ActionReceipt{},
+	}
+	if in.Executions, err = readChain(ctx, c, workflowID, info.GetExecution().GetRunId()); err != nil {
+		return Report{}, err
+	}
+	ids, err := ActionIDs(in.Executions)
+	if err != nil {
+		return Report{}, fmt.Errorf("show %s: %w", workflowID, err)
+	}
+	live, cancel := context.WithTimeout(ctx, liveDeadline)
+	defer cancel()
+	if in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		var status onceward.Status
+		if query(live, c, workflowID, onceward.QueryStatus, &status) == nil {
+			in.Live = &status
+		}
+	}
+	for _, id := range ids {
+		receipt, err := readAction(ctx, live, c, id)
+		if errors.Is(err, ErrNotFound) {
+			continue // past its retention: the run's own ledger still knows it
+		}
+		if err != nil {
+			return Report{}, err
+		}
+		in.Actions[id] = receipt
+	}
+	return Build(in)
+}
+
+// ReadAction returns the state of an action: its receipt, what its query says,
+// or what its history tells. Closed says whether the Action's workflow has ended.
+func ReadAction(ctx context.Context, c client.Client, id onceward.ActionID) (receipt onceward.ActionReceipt, closed bool, err error) {
+	info, err := describe(ctx, c, id.WorkflowID())
+	if err != nil {
+		return receipt, false, err
+	}
+	live, cancel := context.WithTimeout(ctx, liveDeadline)
+	defer cancel()
+	receipt, err = readAction(ctx, live, c, id)
+	return receipt, info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}
+
+func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID) (onceward.ActionReceipt, error) {
+	events, err := Events(ctx, c, id.WorkflowID(), "")
+	if err != nil {
+		return onceward.ActionReceipt{}, err
+	}
+	derived, err := BuildAction(Execution{Events: events})
+	if err != nil || derived.Status.Final() || derived.Status == onceward.StateUnknown {
+		return derived, err
+	}
+	var told onceward.ActionReceipt
+	if query(live, c, id.WorkflowID(), onceward.QueryReceipt, &told) == nil && told.ActionID == id {
+		return told, nil
+	}
+	return derived, nil
+}
+
+func query(ctx context.Context, c client.Client, workflowID, name string, v any) error {
+	answer, err := c.QueryWorkflow(ctx, workflowID, "", name)
+	if err != nil {
+		return err
+	}
+	return answer.Get(v)
+}
+
+func describe(ctx context.Context, c client.Client, workflowID string) (*workflowpb.WorkflowExecutionInfo, error) {
+	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return nil, notFound(workflowID, err)
+	}
+	return described.GetWorkflowExecutionInfo(), nil
+}
+
+func notFound(workflowID string, err error) error {
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return fmt.Errorf("read workflow %s: %w: check the id, --address and --namespace", workflowID, ErrNotFound)
+	}
+	return fmt.Errorf("read workflow %s: %w", workflowID, err)
+}
+
+// Events reads a whole history. An empty run id means the newest execution.
+func Events(ctx context.Context, c client.Client, workflowID, runID string) ([]*historypb.HistoryEvent, error) {
+	var events []*historypb.HistoryEvent
+	for it := c.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
+		e, err := it.Next()
+		if err != nil {
+			return nil, notFound(workflowID, err)
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// readChain follows resets and continue-as-new in both directions from the
+// newest execution, and finds executions that a second reset left aside through
+// visibility. The newest comes last.
+func readChain(ctx context.Context, c client.Client, workflowID, newest string) ([]Execution, error) {
+	events, err := Events(ctx, c, workflowID, newest)
+	if err != nil {
+		return nil, err
+	}
+	first := firstRun(events)
+	read := map[string]bool{newest: true}
+	last := Execution{RunID: newest, Events: events}
+	todo := append(links(events), siblings(ctx, c, workflowID)...)
+	var chain []Execution
+	for len(todo) > 0 {
+		runID := todo[0]
+		todo = todo[1:]
+		if runID == "" || read[runID] {
+			continue
+		}
+		if read[runID] = true; len(read) > maxExecutions {
+			return nil, fmt.Errorf("read run %s: its chain has more than %d executions", workflowID, maxExecutions)
+		}
+		events, err := Events(ctx, c, workflowID, runID)
+		if errors.Is(err, ErrNotFound) {
+			continue // past its retention
+		}
+		if err != nil {
+			return nil, err
+		}
+		if firstRun(events) != first {
+			continue // another run that had this id before
+		}
+		todo = append(todo, links(events)...)
+		chain = append(chain, Execution{RunID: runID, Events: events})
+	}
+	slices.SortStableFunc(chain, func(a, b Execution) int { return begun(a.Events).Compare(begun(b.Events)) })
+	return append(chain, last), nil
+}
+
+// links names the executions that a history points to.
+func links(events []*historypb.HistoryEvent) []string {
+	var out []string
+	for _, e := range events {
+		out = append(out,
+			e.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(),
+			e.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId())
+		if a := e.GetWorkflowTaskFailedEventAttributes(); a.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW {
+			out = append(out, a.GetBaseRunId(), a.GetNewRunId())
+		}
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// siblings asks visibility for every execution of the id. It is eventually
+// consistent and only adds what links cannot reach, so its errors are none of
+// the report's.
+func siblings(ctx context.Context, c client.Client, workflowID string) []string {
+	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(workflowID)
+	answer, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: 100, Query: "WorkflowId = '" + quoted + "'",
+	})
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, x := range answer.GetExecutions() {
+		out = append(out, x.GetExecution().GetRunId())
+	}
+	return out
+}
+
+func firstRun(events []*historypb.HistoryEvent) string {
+	if len(events) == 0 {
+		return ""
+	}
+	return events[0].GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId()
+}
+
+// begun is when an execution began to be itself: a reset copies the start of the
+// execution it was made from.
+func begun(events []*historypb.HistoryEvent) time.Time {
+	if boundary := resetBoundary(events); boundary > 0 {
+		return events[boundary-1].GetEventTime().AsTime()
+	}
+	if len(events) == 0 {
+		return time.Time{}
+	}
+	return events[0].GetEventTime().AsTime()
+}
+
+func startedBy(info *workflowpb.WorkflowExecutionInfo) string {
+	var run string
+	if p := info.GetMemo().GetFields()[onceward.MemoRun]; p != nil {
+		_ = decode(&commonpb.Payloads{Payloads: []*commonpb.Payload{p}}, &run) // a memo that is not ours names no run
+	}
+	if run == "" {
+		return "not on record"
+	}
+	return run
+}

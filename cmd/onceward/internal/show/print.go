@@ -1,0 +1,163 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// Print writes the report for people: a timeline of the attempts, the receipts,
+// what it cost and what came of it. It is meant for a terminal of 120 columns.
+func Print(w io.Writer, r Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s · %s · %s", r.WorkflowID, or(r.Agent, "not opened yet"), r.Status)
+	if r.Outcome != nil {
+		fmt.Fprintf(&b, " · %s", *r.Outcome)
+	}
+	b.WriteString("\n")
+	if r.closed != "" && r.Text == nil {
+		fmt.Fprintf(&b, "closed without a result: %s\n", oneLine(r.closed))
+	}
+	if r.waiting != "" {
+		fmt.Fprintf(&b, "waiting for %s\n", oneLine(r.waiting))
+	}
+	if len(r.Attempts) > 0 {
+		b.WriteString(attemptTable(r.Attempts) + "\n")
+	}
+	if len(r.Actions) > 0 {
+		b.WriteString(actionTable(r.Actions) + "\n")
+	}
+	fmt.Fprintf(&b, "attempts %d%s · cost $%.6f%s", r.Budget.Attempts.Used, limit(r.Budget.Attempts.Limit, " of %d"), r.Budget.CostUSD.Used, limit(r.Budget.CostUSD.Limit, " of $%.2f"))
+	if r.Budget.Deadline != nil {
+		fmt.Fprintf(&b, " · deadline %s", *r.Budget.Deadline)
+	}
+	fmt.Fprintf(&b, " · history %d events, %d bytes\n", r.History.Events, r.History.Bytes)
+	if r.Text != nil && *r.Text != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(clean(*r.Text)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// attemptTable puts why a route was left and which candidates were passed over
+// in lines of their own: in a column they would push the table off the screen.
+func attemptTable(attempts []Attempt) string {
+	t := NewTable("turn·att", "route", "result", "phase", "ms", "tokens in/out", "cost $")
+	var notes []string
+	for _, a := range attempts {
+		t.AppendRow(table.Row{
+			fmt.Sprintf("%d·%d", a.Turn, a.Attempt), route(a), result(a), or(a.Phase, ""), limit(a.DurationMS, "%d"), tokens(a), cost(a),
+		})
+		if a.message != "" {
+			notes = append(notes, fmt.Sprintf("  %d·%d %s", a.Turn, a.Attempt, oneLine(a.message)))
+		}
+		for _, d := range a.Dropped {
+			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, d.Resource, d.Step, oneLine(d.Reason)))
+		}
+	}
+	return strings.Join(append([]string{t.Render()}, notes...), "\n")
+}
+
+func route(a Attempt) string {
+	if a.Resource == nil {
+		return "none"
+	}
+	return *a.Resource + "/" + or(a.Model, "?")
+}
+
+func result(a Attempt) string {
+	switch {
+	case a.Class != nil && a.NotSent:
+		return string(*a.Class) + ", not sent"
+	case a.Class != nil:
+		return string(*a.Class)
+	case a.Phase == nil:
+		return "in flight"
+	default:
+		return "ok"
+	}
+}
+
+func tokens(a Attempt) string {
+	if a.Usage == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", a.Usage.InputTokens, a.Usage.OutputTokens)
+}
+
+func cost(a Attempt) string {
+	s := fmt.Sprintf("%.6f", a.CostUSD)
+	if a.CostBasis == "reserved" {
+		s += " reserved"
+	}
+	return s
+}
+
+func actionTable(actions []Action) string {
+	t := NewTable("action", "tool", "status", "ref", "commits", "reconciled", "verified by", "version")
+	var notes []string
+	for _, a := range actions {
+		by := or(a.VerifiedBy, "")
+		if a.ResolvedBy != nil {
+			by += " " + *a.ResolvedBy
+		}
+		t.AppendRow(table.Row{a.ActionID, a.Tool, a.Status, or(a.Ref, ""), a.Commits, a.Reconciled, clean(by), a.Version})
+		if a.reason != "" {
+			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, oneLine(a.reason)))
+		}
+	}
+	return strings.Join(append([]string{t.Render()}, notes...), "\n")
+}
+
+// NewTable returns a table in the style of all that onceward prints.
+func NewTable(header ...string) table.Writer {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = 0 // as it is written
+	t.SetStyle(style)
+	row := table.Row{}
+	for _, h := range header {
+		row = append(row, h)
+	}
+	t.AppendHeader(row)
+	return t
+}
+
+func or[T ~string](p *T, otherwise string) string {
+	if p == nil {
+		return otherwise
+	}
+	return clean(string(*p))
+}
+
+func limit[T any](p *T, format string) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, *p)
+}
+
+const maxLine = 200
+
+// oneLine shortens a text of a resource or a product for one line.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(clean(s)), " ")
+	if r := []rune(s); len(r) > maxLine {
+		return string(r[:maxLine]) + "…"
+	}
+	return s
+}
+
+// clean drops what would move the cursor or colour the terminal: the texts of
+// models and products are strangers' input.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
