@@ -17,3 +17,5 @@
 // Classify takes any bytes: it never panics, it reads at most MaxBody bytes and
 // its time is linear in them. All functions are safe for concurrent use.
 package classify
+
+//go:generate go run ./internal/gendocs -out ../../docs/failures.md

@@ -63,6 +63,9 @@ func secretAfter(word, rest string, left int) int {
 	if len(word) == 6 && strings.EqualFold(word, "bearer") || len(word) == 5 && strings.EqualFold(word, "basic") {
 		return 1
 	}
+	if word == ":" || word == "=" {
+		return left // between a quoted name and its value
+	}
 	last := word[len(word)-1]
 	if last != ':' && last != '=' && !afterQuote(rest) {
 		return max(left-1, 0)
