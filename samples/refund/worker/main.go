@@ -1,0 +1,57 @@
+// Command worker runs the refund agent's worker.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/samples/refund"
+	"github.com/onceward/onceward/samples/refund/payments"
+	"github.com/onceward/onceward/worker"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "refund worker:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var config, paymentsURL string
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Run the refund agent's worker until SIGTERM or Ctrl-C",
+		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := worker.Load(config)
+			if err != nil {
+				return err
+			}
+			client, err := worker.Dial(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			w, err := worker.New(client, cfg)
+			if err != nil {
+				return err
+			}
+			tools := &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}
+			if err := w.Register(refund.RefundWorkflow, refund.Refunds, tools); err != nil {
+				return err
+			}
+			return w.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&config, "config", "onceward.yaml", "configuration file")
+	cmd.Flags().StringVar(&paymentsURL, "payments", "http://127.0.0.1:9200", "base URL of the payments service")
+	return cmd
+}
