@@ -3,7 +3,6 @@ package workflows
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -147,29 +146,29 @@ func (r *Run) publish(ctx workflow.Context) {
 const shownAttempts = 30
 
 func (r *Run) details() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** · %s", r.plan.Agent, r.status)
+	head := "**" + r.plan.Agent + "** · " + string(r.status)
 	if r.outcome != "" {
-		fmt.Fprintf(&b, " · %s", r.outcome)
+		head += " · " + string(r.outcome)
 	}
-	fmt.Fprintf(&b, " · turn %d · attempts %d of %d · $%.4f of $%.4f\n\n", r.turn, r.use.Attempts, r.plan.Budget.Attempts, (r.use.Spent + r.use.Reserved).USD(), r.plan.Budget.Cost.USD())
+	out := head + fmt.Sprintf(" · turn %d · attempts %d of %d · $%.4f of $%.4f\n\n",
+		r.turn, r.use.Attempts, r.plan.Budget.Attempts, (r.use.Spent+r.use.Reserved).USD(), r.plan.Budget.Cost.USD())
 	if r.waiting != "" {
-		fmt.Fprintf(&b, "Waiting for %s\n\n", r.waiting)
+		out += "Waiting for " + r.waiting + "\n\n"
 	}
 	if len(r.attempts) > 0 {
-		b.WriteString("| turn | attempt | route | result |\n|---|---|---|---|\n")
+		out += "| turn | attempt | route | result |\n|---|---|---|---|\n"
 		for _, a := range r.attempts[max(0, len(r.attempts)-shownAttempts):] {
-			fmt.Fprintf(&b, "| %d | %d | %s | %s |\n", a.Turn, a.Attempt, routeText(a.Route), attemptText(a))
+			out += fmt.Sprintf("| %d | %d | %s | %s |\n", a.Turn, a.Attempt, routeText(a.Route), attemptText(a))
 		}
-		b.WriteString("\n")
+		out += "\n"
 	}
 	if len(r.actions) > 0 {
-		b.WriteString("| action | state | ref |\n|---|---|---|\n")
+		out += "| action | state | ref |\n|---|---|---|\n"
 		for _, a := range r.actions[max(0, len(r.actions)-shownAttempts):] {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", a.ActionID, a.Status, a.Ref)
+			out += "| " + string(a.ActionID) + " | " + string(a.Status) + " | " + a.Ref + " |\n"
 		}
 	}
-	return b.String()
+	return out
 }
 
 func routeText(route *onceward.Route) string {

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -87,19 +86,18 @@ func (a *action) refuse(err error) {
 
 // details is what the Temporal UI shows of the action.
 func (a *action) details() string {
-	var b strings.Builder
 	r := a.receipt
-	fmt.Fprintf(&b, "**%s** · %s · version %d\n\n", r.ActionID, r.Status, r.Version)
+	out := fmt.Sprintf("**%s** · %s · version %d\n\n", r.ActionID, r.Status, r.Version)
 	if r.Reason != "" {
-		fmt.Fprintf(&b, "%s\n\n", r.Reason)
+		out += r.Reason + "\n\n"
 	}
-	fmt.Fprintf(&b, "| tool | ref | commits | reads after | verified by | resolved by |\n|---|---|---|---|---|---|\n| %s | %s | %d | %d | %s | %s |\n",
-		r.Tool, r.Ref, r.Commits, r.Reconciled, r.VerifiedBy, r.ResolvedBy)
+	out += "| tool | ref | commits | reads after | verified by | resolved by |\n|---|---|---|---|---|---|\n" +
+		fmt.Sprintf("| %s | %s | %d | %d | %s | %s |\n", r.Tool, r.Ref, r.Commits, r.Reconciled, r.VerifiedBy, r.ResolvedBy)
 	if r.Status == onceward.StateAwaitingOperator {
-		fmt.Fprintf(&b, "\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", r.ActionID, r.Version)
+		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", r.ActionID, r.Version)
 	}
 	for _, why := range r.Refused {
-		fmt.Fprintf(&b, "\nrefused: %s\n", why)
+		out += "\nrefused: " + why + "\n"
 	}
-	return b.String()
+	return out
 }

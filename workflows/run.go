@@ -34,7 +34,6 @@ type Run struct {
 	waiting   string
 	completed *onceward.Complete
 	refused   []string
-	lastError string
 }
 
 // localTimeout bounds a local activity. They take well under a millisecond; the
