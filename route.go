@@ -26,6 +26,9 @@ type RouteRequest struct {
 	Bytes         int             `json:"bytes"` // of the rendered input, for the token estimate
 	Now           time.Time       `json:"now"`
 	Last          string          `json:"last,omitempty"` // class of the attempt before, for the reason on record
+	// Repair of the next attempt. One that changes the output limit changes the
+	// ceiling as well, so selection applies it.
+	Repair Repair `json:"repair,omitempty"`
 }
 
 // ExcludedRoute is a candidate the run itself passes over.
@@ -50,6 +53,7 @@ type Route struct {
 	MaxOutputTokens int      `json:"max_output_tokens"`
 	Ceiling         MicroUSD `json:"ceiling"`
 	StripReasoning  bool     `json:"strip_reasoning,omitempty"` // reasoning_continuity_lost
+	Repair          Repair   `json:"repair,omitempty"`          // that selection has applied to the output limit
 }
 
 // Dropped is a candidate that selection passed over.

@@ -40,7 +40,10 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 		f.NotSent = true
 		return unsent, f
 	}
-	output := outputTokens(req, c.Capability)
+	output := req.Route.MaxOutputTokens
+	if req.Repair != req.Route.Repair { // a caller that did not tell selection of its repair
+		output = route.OutputTokens(output, req.Repair, c.Capability)
+	}
 	rendered, err := wire.Render(req, wire.Target{
 		Deployment: c.Deployment, Boundary: c.Boundary, Capability: c.Capability, MaxOutputTokens: output,
 	})
@@ -68,22 +71,6 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	a.settle(f)
 	return a.response, f
 }
-
-// outputTokens applies the repairs that change the output limit.
-func outputTokens(req onceward.ModelRequest, c onceward.Capability) int {
-	n := req.Route.MaxOutputTokens
-	switch req.Repair {
-	case onceward.RepairRaiseOutput:
-		return max(n, min(2*n, c.MaxOutputTokens))
-	case onceward.RepairLowerOutput:
-		return max(n/2, min(n, minOutput))
-	}
-	return n
-}
-
-// minOutput is the least output limit that a repair goes down to; below it
-// hosts refuse the request.
-const minOutput = 16
 
 // refused turns a refused permit into a failure that gives the reservation back.
 func (r *Router) refused(refusal *health.Refusal) *onceward.Failure {

@@ -129,6 +129,7 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 	if p.output == 0 {
 		p.output = c.Capability.MaxOutputTokens
 	}
+	p.output = OutputTokens(p.output, req.Repair, c.Capability)
 	p.ceiling = c.Price.Ceiling(s.input, p.output)
 	if reason := s.tooDear(p.ceiling); reason != "" {
 		return no(StepPrice, reason)
@@ -226,6 +227,6 @@ func (s *selection) route(p *passed, why string) *onceward.Route {
 	}
 	return &onceward.Route{
 		Resource: p.Name, Account: p.Account, Model: p.Model, Deployment: p.Deployment, Boundary: p.Boundary,
-		Reason: why, InputTokens: s.input, MaxOutputTokens: p.output, Ceiling: p.ceiling, StripReasoning: p.strip,
+		Reason: why, InputTokens: s.input, MaxOutputTokens: p.output, Ceiling: p.ceiling, StripReasoning: p.strip, Repair: limitRepair(s.req.Repair),
 	}
 }

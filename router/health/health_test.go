@@ -1,0 +1,222 @@
+package health
+
+import (
+	"testing"
+	"time"
+)
+
+var t0 = time.Unix(1_800_000_000, 0)
+
+func TestLongestWindowWinsInAnyOrder(t *testing.T) {
+	for name, waits := range map[string][]time.Duration{
+		"rising":  {time.Second, 5 * time.Second, 20 * time.Second},
+		"falling": {20 * time.Second, 5 * time.Second, time.Second},
+		"mixed":   {5 * time.Second, 20 * time.Second, 0},
+	} {
+		var w Throttle
+		for i, d := range waits {
+			w.Extend(t0.Add(time.Duration(i)*time.Millisecond), d, time.Second, time.Hour)
+		}
+		if ok, _ := w.Peek(t0.Add(19 * time.Second).UnixNano()); ok {
+			t.Errorf("%s: open after 19 s", name)
+		}
+		if ok, _ := w.Peek(t0.Add(21 * time.Second).UnixNano()); !ok {
+			t.Errorf("%s: still closed after 21 s", name)
+		}
+	}
+}
+
+func TestWindowHasAFloorAndACapWithOneProbeAboveIt(t *testing.T) {
+	var w Throttle
+	w.Extend(t0, 0, 5*time.Second, time.Minute)
+	if ok, _ := w.Peek(t0.Add(4 * time.Second).UnixNano()); ok {
+		t.Error("no floor")
+	}
+	w.Extend(t0, time.Hour, 5*time.Second, time.Minute)
+	at := t0.Add(61 * time.Second).UnixNano()
+	if ok, _ := w.Peek(at); !ok {
+		t.Fatal("no cap")
+	}
+	if ok, probe := w.Take(at, 10*time.Second); !ok || !probe {
+		t.Fatal("no probe")
+	}
+	if ok, _ := w.Take(at, 10*time.Second); ok {
+		t.Error("two probes")
+	}
+	if ok, again := w.Peek(at); ok || again != at+int64(10*time.Second) {
+		t.Error("selection sees a place for a second probe")
+	}
+	if ok, probe := w.Take(at+int64(11*time.Second), 10*time.Second); !ok || !probe {
+		t.Error("a lost probe blocks for ever")
+	}
+	w.EndProbe(at+int64(12*time.Second), true)
+	if ok, probe := w.Take(at+int64(13*time.Second), time.Second); !ok || probe {
+		t.Error("a good probe did not end the window")
+	}
+}
+
+func TestQuota(t *testing.T) {
+	at := t0.UnixNano()
+	var b Bucket
+	if !b.Take(at, 1e9) || b.Left(at) != -1 {
+		t.Error("an unknown limit refuses")
+	}
+	b.SetLimit(60)
+	for i := range 60 {
+		if !b.Take(at, 1) {
+			t.Fatalf("request %d of 60 refused", i+1)
+		}
+	}
+	if b.Take(at, 1) || b.Wait(at, 1) != time.Second || b.Left(at) != 0 {
+		t.Errorf("61st request: wait %s, left %d", b.Wait(at, 1), b.Left(at))
+	}
+	b.Give(1)
+	if !b.Take(at, 1) {
+		t.Error("what was given back is gone")
+	}
+	if !b.Take(at+int64(time.Minute), 1000) {
+		t.Error("more than the limit never fits")
+	}
+}
+
+func TestHeadersOfZeroAndLessAreUnknown(t *testing.T) {
+	at := t0.UnixNano()
+	var b Bucket
+	for _, h := range [][2]int{{0, 0}, {-1, -1}, {-1, 10}, {0, 5}} {
+		b.Observe(at, h[0], h[1])
+		if b.Limit() != 0 || !b.Take(at, 100) {
+			t.Fatalf("learnt from %v", h)
+		}
+	}
+	b.Observe(at, 100, 0) // 0 left is what hosts without a number send
+	if b.Left(at) != 100 {
+		t.Errorf("left %d", b.Left(at))
+	}
+	b.Observe(at, 100, 30)
+	b.Observe(at, 100, 90) // an older answer that arrives late
+	if b.Left(at) != 30 {
+		t.Errorf("left %d, want 30", b.Left(at))
+	}
+}
+
+func TestSwitchKeepsItsFirstReason(t *testing.T) {
+	var s Switch
+	if !s.Disable(Disabled{Reason: "first", Since: t0}) || s.Disable(Disabled{Reason: "second", Since: t0.Add(time.Hour)}) {
+		t.Error("the second reason replaced the first")
+	}
+	if d := s.Off(t0.Add(1000 * time.Hour)); d == nil || d.Reason != "first" || !d.Since.Equal(t0) {
+		t.Errorf("%+v", d)
+	}
+	if !s.Enable() || s.Enable() || s.Off(t0) != nil {
+		t.Error("not enabled once")
+	}
+	s.Disable(Disabled{Reason: "passing", Since: t0, Until: t0.Add(time.Minute)})
+	if s.Off(t0.Add(59*time.Second)) == nil || s.Off(t0.Add(time.Minute)) != nil {
+		t.Error("expiry is not kept")
+	}
+}
+
+func TestPermitsAreAllOrNothing(t *testing.T) {
+	r := &Resource{}
+	r.Requests.SetLimit(10)
+	r.Tokens.SetLimit(1000)
+	p := NewPair(r, settings())
+	now := time.Now()
+	left := func() [3]int {
+		return [3]int{r.Requests.Left(now.UnixNano()), r.Tokens.Left(now.UnixNano()), int(r.InFlight.Load())}
+	}
+	first, refusal := p.Acquire(now, 600, 1)
+	if refusal != nil || left() != [3]int{9, 400, 1} {
+		t.Fatalf("refusal %+v, left %v", refusal, left())
+	}
+	if _, refusal := p.Acquire(now, 600, 1); refusal == nil || refusal.Step != "load" || left() != [3]int{9, 400, 1} {
+		t.Errorf("refusal %+v, left %v", refusal, left())
+	}
+	if _, refusal := p.Acquire(now, 600, 0); refusal == nil || refusal.Step != "quota" || left() != [3]int{9, 400, 1} {
+		t.Errorf("refusal %+v, left %v", refusal, left())
+	}
+	p.Throttle.Extend(now, time.Minute, 0, time.Hour)
+	if _, refusal := p.Acquire(now, 100, 0); refusal == nil || refusal.Step != "throttled" || left() != [3]int{9, 400, 1} {
+		t.Errorf("refusal %+v, left %v", refusal, left())
+	}
+	p.Throttle = Throttle{}
+	p.Switch.Disable(Disabled{Reason: "x", Since: now})
+	if _, refusal := p.Acquire(now, 100, 0); refusal == nil || refusal.Step != "disabled" {
+		t.Errorf("refusal %+v", refusal)
+	}
+	p.Switch.Enable()
+	first.Used(200)
+	first.Success()
+	first.Release()
+	if left() != [3]int{9, 800, 0} {
+		t.Errorf("left %v after the true usage", left())
+	}
+	second, _ := p.Acquire(now, 100, 0)
+	second.GiveBack()
+	if left() != [3]int{9, 800, 0} {
+		t.Errorf("left %v after a request that was not sent", left())
+	}
+	for range 3 {
+		g, refusal := p.Acquire(now, 1, 0)
+		if refusal != nil {
+			t.Fatalf("%+v", refusal)
+		}
+		g.Failure()
+	}
+	if _, refusal := p.Acquire(now, 100, 0); refusal == nil || refusal.Step != "breaker" || r.InFlight.Load() != 0 {
+		t.Errorf("refusal %+v", refusal)
+	}
+}
+
+func TestPoisonousPayload(t *testing.T) {
+	p := NewPoison(2)
+	undone := 0
+	undo := func() { undone++ }
+	if p.Failed("x", "a", undo) || p.Failed("x", "a", undo) || undone != 0 {
+		t.Error("one resource is not two")
+	}
+	if !p.Failed("x", "b", undo) || undone != 3 {
+		t.Errorf("%d marks taken back, want 3", undone)
+	}
+	if !p.Failed("x", "a", undo) || undone != 4 {
+		t.Error("the next mark of it stays")
+	}
+	p.Failed("y", "a", undo)
+	p.Failed("z", "a", undo) // x is forgotten
+	if p.Failed("x", "c", undo) {
+		t.Error("more payloads are remembered than allowed")
+	}
+}
+
+func TestResolutionThatFailsEverywhereIsThisMachine(t *testing.T) {
+	l := NewLocalFaults(3, time.Minute)
+	undone := 0
+	l.Keep(func() { undone++ })
+	if l.Failed("a", t0) || l.Failed("a", t0) || l.Failed("b", t0) {
+		t.Error("two of three hosts are not all")
+	}
+	if !l.Failed("c", t0) || undone != 1 {
+		t.Errorf("all three failed; %d marks taken back", undone)
+	}
+	l.Worked()
+	if l.Failed("a", t0) {
+		t.Error("one success did not end it")
+	}
+	l.Failed("b", t0)
+	if l.Failed("c", t0.Add(2*time.Minute)) {
+		t.Error("failures of long ago count")
+	}
+}
+
+func TestOneConnectionCountsOnce(t *testing.T) {
+	var g Group
+	if !g.First("c1") || g.First("c1") || !g.First("c2") || !g.First(nil) || !g.First(nil) {
+		t.Error("grouping is wrong")
+	}
+	for i := range 100 {
+		g.First(i)
+	}
+	if !g.First("c1") {
+		t.Error("remembers for ever")
+	}
+}
