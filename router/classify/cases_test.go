@@ -93,6 +93,13 @@ func TestLabelledErrorsComeOutAsLabelled(t *testing.T) {
 			if l.Everywhere && !excepted && f.StateEffect != onceward.EffectNone && f.StateEffect != onceward.EffectDropAnchor {
 				t.Errorf("%s reproduces on every resource and yet changes health: %s", l.ID, f.StateEffect)
 			}
+			switch onceward.Repair(l.Repair) {
+			case onceward.RepairLowerOutput, onceward.RepairRaiseOutput, onceward.RepairHistory, onceward.RepairStripIDs, onceward.RepairFullInput:
+				if f.Repair != onceward.Repair(l.Repair) {
+					t.Logf("%s: repair %q, the label advises %q", l.ID, f.Repair, l.Repair)
+				}
+			default:
+			}
 			if l.WaitMS != nil && f.RetryAfter != time.Duration(*l.WaitMS*1e6) {
 				t.Errorf("%s: wait %v, want %v ms", l.ID, f.RetryAfter, *l.WaitMS)
 			}

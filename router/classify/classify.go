@@ -72,6 +72,9 @@ func (e *envelope) verdict(in Input) *onceward.Failure {
 	for _, over := range r.over {
 		over(f)
 	}
+	if f.Class == onceward.ClassContextLength && inputFitsAlone(e.text) {
+		f.Repair = onceward.RepairLowerOutput
+	}
 	f.RetryAfter = e.retryAfter(in, f.Class)
 	f.ProviderRequestID = requestID(in.Header, e.requestID)
 	f.Message = Redact(e.summary(in))

@@ -32,6 +32,7 @@ type envelope struct {
 	param     string
 	requestID string
 	delays    []delay
+	resetsAt  float64 // an epoch in seconds
 
 	jsonBody, html, plain bool // what the body is made of
 	empty                 bool // nothing but white space
@@ -206,6 +207,7 @@ func (e *envelope) onErrorString(s *scanner, z zone, key string, raw []byte, esc
 	switch key {
 	case "":
 		// An element of a list of strings, or a body that is one string.
+		e.emptyObject = e.emptyObject || z == zRoot && blank(raw)
 		e.addMessage(raw, escaped, s.level)
 	case "error", "err", "exception", "fault", "upstream_error", "errors":
 		if len(raw) > 0 {
@@ -251,7 +253,7 @@ func (e *envelope) onErrorString(s *scanner, z zone, key string, raw []byte, esc
 		e.addDelay(raw)
 	case "request_id", "requestid":
 		e.requestID = string(clipBytes(raw, 128))
-	case "stop_reason":
+	case "stop_reason", "stopreason":
 		e.reason = "stop_" + lowered(raw)
 	case "output_text", "content":
 		e.contentKey = true
@@ -329,7 +331,9 @@ func (e *envelope) onNumber(z zone, key string, n float64, raw []byte) {
 		if n >= 400 && n <= 599 {
 			e.statusInBody = int(n)
 		}
-	case "retry_after", "retry_after_seconds":
+	case "resets_at":
+		e.resetsAt = n
+	case "retry_after", "retry_after_seconds", "resets_in_seconds":
 		e.addMillis(n * 1000)
 	case "retry_after_ms":
 		e.addMillis(n)

@@ -39,6 +39,9 @@ func (e *envelope) retryAfter(in Input, c onceward.Class) time.Duration {
 	for _, d := range e.delays {
 		take(d, true)
 	}
+	if e.resetsAt > 1e9 && e.resetsAt < 1e11 {
+		take(time.Unix(int64(e.resetsAt), 0).Sub(now), true)
+	}
 	if e.phrases.hasAny(table().waitPhrases) {
 		take(proseDelay(e.text, now))
 	}

@@ -42,7 +42,7 @@ var accountRules = []rule{
 
 	{class: onceward.ClassPermission, any: []string{"must be verified to", "organization must be verified", "verify your organization"}, over: []override{effect(onceward.EffectDeploymentDown), scope(onceward.ScopeDeployment)}},
 	{class: onceward.ClassPermission, codes: []string{"missing_scope", "insufficient_scope", "insufficient_permissions", "IAM_PERMISSION_DENIED", "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "organization_restricted", "SERVICE_DISABLED", "API_KEY_SERVICE_BLOCKED", "accessNotConfigured", "CONSUMER_SUSPENDED", "account_suspended", "organization_disabled"}},
-	{class: onceward.ClassPermission, strong: true, any: []string{"insufficient permissions", "missing scopes", "missing scope", "not authorized to perform", "lacks the required data action", "lacks the required", "insufficient authentication scopes", "insufficient scope", "has not been used in project", "it is disabled. enable it by",
+	{class: onceward.ClassPermission, strong: true, any: []string{"insufficient permissions", "missing scopes", "missing scope", "not authorized to", "operation not allowed", "lacks the required data action", "lacks the required", "insufficient authentication scopes", "insufficient scope", "has not been used in project", "it is disabled. enable it by",
 		"organization has been restricted", "organization has been disabled", "account has been disabled", "account has been suspended", "account is suspended", "does not have the required permission", "does not have permission to", "don't have permission to", "you are not allowed to", "no longer has access",
 		"not allowed to sample from this", "denied on resource"},
 		none: []string{"access to the model", "access to model", "does not have access to model"}},

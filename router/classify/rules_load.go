@@ -6,7 +6,7 @@ import "github.com/onceward/onceward"
 // that a missing model as well.
 var gatewayRules = []rule{
 	{class: onceward.ClassGatewayExhausted, strong: true, codes: []string{"hard_affinity_saturated", "no_available_channel", "no_deployments_available", "no_available_accounts", "no_available_provider", "no_provider_available", "all_providers_failed", "no_healthy_upstream", "no_accounts", "pool_exhausted", "no_available_account", "no_upstream_available", "account_pool_exhausted"},
-		any: []string{"no deployments available", "no healthy upstream", "no available channel", "no available account", "no available provider", "no providers available", "all providers failed", "no healthy deployment", "no accounts available", "all accounts are", "no live upstreams", "reset reason: overflow", "无可用渠道", "no instances available", "no upstream available", "all upstreams", "no backend available", "no healthy backend",
+		any: []string{"no deployments available", "no healthy upstream", "no available channel", "no available account", "no available provider", "no available model provider", "no providers available", "all providers failed", "no healthy deployment", "no accounts available", "all accounts are", "no live upstreams", "reset reason: overflow", "无可用渠道", "no instances available", "no upstream available", "all upstreams", "no backend available", "no healthy backend",
 			"all available accounts exhausted", "no active accounts", "all keys are", "no provider available", "provider list exhausted", "all channels", "all fallbacks failed", "upstream pool", "no server is available to handle this request"}},
 }
 
@@ -27,7 +27,7 @@ var loadRules = []rule{
 		"Throttling.RateQuota", "Throttling.AllocationQuota", "TooManyRequests", "request_quota_exceeded", "token_quota_exceeded", "rate_limited", "RESOURCE_EXHAUSTED", "rateLimitExceeded", "userRateLimitExceeded", "1302", "1305", "LimitRequests", "limit_requests", "limit_burst_rate", "concurrency_limit_exceeded", "tokens_limit_reached", "too_many_concurrent_requests", "RequestLimitExceeded", "requests_per_minute", "rate_limit", "ratelimited", "model_cooldown"}},
 	{class: onceward.ClassRateLimited, strong: true, any: []string{
 		"rate limit", "rate-limit", "ratelimit", "too many requests", "throttlingexception", "throttled", "requests per minute", "tokens per minute", "requests per second", "tokens per min", "requests per min", "per-minute", "too many concurrent", "concurrency limit", "concurrent requests", "request limit exceeded", "requests limit exceeded", "limited to", "slow down", "429 too many", "resource has been exhausted", "resource exhausted",
-		"toomanyrequests", "request rate increased too quickly", "exceeded the rate", "请求过于频繁", "error code: 1015", "error 1015", "you are being rate limited", "quota exceeded for", "number of requests has exceeded", "retry your request after", "exceeded token rate", "exceeded call rate", "cooling down", "calls per minute"},
+		"toomanyrequests", "resourceexhausted", "request rate increased too quickly", "exceeded the rate", "请求过于频繁", "error code: 1015", "error 1015", "you are being rate limited", "quota exceeded for", "number of requests has exceeded", "retry your request after", "exceeded token rate", "exceeded call rate", "cooling down", "calls per minute"},
 		when: func(e *envelope) bool {
 			return e.status != 402 && (e.status < 500 || e.status == 503) || e.statusInBody == 429
 		}},

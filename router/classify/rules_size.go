@@ -43,3 +43,24 @@ func asksMoreThanLimit(text []byte) bool {
 	asked, err2 := strconv.Atoi(string(bytes.ReplaceAll(m[2], []byte(","), nil)))
 	return err1 == nil && err2 == nil && asked > limit
 }
+
+var (
+	// "maximum context length is 6048 tokens ... (568 in the messages, 6048 in the completion)"
+	sharedWindow = regexp.MustCompile(`context length is (\d+) tokens[^\n]*?\((\d+) (?:in|of|tokens? (?:in|from)) (?:the |your )?(?:messages|prompt|input|text)`)
+	// "'max_tokens' exceed context limit: 189136 + 20000 > 204648"
+	summedWindow = regexp.MustCompile(`context limit: (\d+) \+ \d+ > (\d+)`)
+)
+
+// inputFitsAlone reports whether a context overflow is the output's share: the
+// same input with a lower cap would have been taken.
+func inputFitsAlone(text []byte) bool {
+	var limit, input string
+	if m := sharedWindow.FindSubmatch(text); m != nil {
+		limit, input = string(m[1]), string(m[2])
+	} else if m := summedWindow.FindSubmatch(text); m != nil {
+		input, limit = string(m[1]), string(m[2])
+	}
+	has, err1 := strconv.Atoi(input)
+	room, err2 := strconv.Atoi(limit)
+	return err1 == nil && err2 == nil && has < room
+}

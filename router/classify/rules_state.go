@@ -54,6 +54,9 @@ var stateRules = []rule{
 		any: []string{"no response found for previous_response_id", "previous response with id", "previous_response_id not found"}},
 	{class: onceward.ClassStaleAnchor, any: []string{"not found", "does not exist", "has expired", "no longer available", "couldn't find", "could not find", "no response found", "no item found", "no conversation found"},
 		re: regexp.MustCompile(`(?:\bprevious[_ ]response|\b(?:response|item|conversation|thread|container)(?:s)?(?: with| having)? '?id)[^.]{0,120}(?:not found|not exist|expired|no longer|find)|(?:\b(?:item|response|conversation)|id) '?(?:resp|rs|msg|fc|item|conv|cmp|ws)_[\w.…*-]+'?[^.]{0,40}(?:not found|not exist|expired)|(?:not find|no) (?:response|item|conversation) (?:found )?(?:with|for) '?(?:id|previous)`)},
+	// Files and stores live on one resource, and no other knows their ids.
+	{class: onceward.ClassResourceAffinity, any: []string{"file", "vector store", "vector_store", "container"},
+		re: regexp.MustCompile(`no such (?:file|vector)[ _]?(?:store )?object|\b(?:file|vector[ _]store|container)s?\b(?: with| having)?(?: id)?:? '?(?:\[?'?)?(?:file|vs|cntr|assistant)[-_][\w-]*'?\]?[^.\n]{0,30}(?:not found|not exist|no longer|expired)`), when: between(400, 404)},
 	{class: onceward.ClassStateConflict, codes: []string{"conversation_locked", "response_in_progress", "concurrent_modification", "idempotency_in_progress"},
 		any: []string{"currently operating on this conversation", "already has an active", "already has an active run", "another request is in progress", "another request with the same idempotency", "is currently being modified", "conversation is locked"}},
 	{class: onceward.ClassStateConflict, codes: []string{"ConflictException", "conflict_error"}, when: is(409)},
@@ -64,5 +67,5 @@ var stateRules = []rule{
 		"expected 'thinking' or 'redacted_thinking', but found", "must start with a thinking block", "final 'assistant' content cannot end with trailing whitespace", "all messages must have non-empty content", "text content blocks must be non-empty",
 		"first message must use the 'user' role", "a conversation must start with a user message", "only the last message can be from the assistant", "expected last role user"}},
 	// A param path alone, or a call id that some hosts demand: a host's dialect.
-	{class: onceward.ClassInvalidRequest, any: []string{"tool_call_id", "call_id"}, re: regexp.MustCompile(`(?:^|[ ,:'])(?:messages|input)[.\[]\d+\]?[\w.\[\]]*\.(?:tool_)?call_id`), when: between(400, 499), over: []override{fallback(true)}},
+	{class: onceward.ClassInvalidRequest, any: []string{"tool_call_id", "call_id"}, re: regexp.MustCompile(`(?:^|[ ,:'])(?:messages|input)[.\[]\d+\]?[\w.\[\]]*\.(?:tool_)?call_id'?(?:\n|[^\n]{0,20}(?:required|missing))`), when: between(400, 499), over: []override{fallback(true)}},
 }

@@ -122,6 +122,9 @@ func (s *scanner) array(z zone, key string) {
 		switch s.b[s.i] {
 		case ']':
 			s.i++
+			if z == zRoot && key == "" && count == 0 && s.depth == 1 {
+				s.env.emptyObject = true
+			}
 			return
 		case ',':
 			s.i++

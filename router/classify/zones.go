@@ -30,7 +30,7 @@ var knownKeys = func() map[string]string {
 		"error", "errors", "exception", "response", "detail", "details", "message", "msg", "error_message", "errormessage", "error_msg",
 		"errormsg", "error_description", "description", "title", "reason", "code", "error_code", "errorcode", "err_code", "error_type",
 		"errortype", "__type", "type", "status", "statuscode", "status_code", "http_status", "output", "choices", "candidates", "content",
-		"stop_reason", "finish_reason", "finishreason", "promptfeedback", "blockreason", "incomplete_details", "usage", "object", "data", "body",
+		"stop_reason", "stopreason", "resets_in_seconds", "resets_at", "finish_reason", "finishreason", "promptfeedback", "blockreason", "incomplete_details", "usage", "object", "data", "body",
 		"metadata", "raw", "reasons", "limit_source", "headers", "innererror", "inner_error", "innerexception", "cause", "param",
 		"provider_specific_fields", "content_filter_result", "content_filter_results", "content_filters", "filtered", "retrydelay", "quotaid", "id",
 		"violations", "fieldviolations", "item", "delta", "arguments", "input", "text", "summary", "refusal", "parts", "functioncall",
