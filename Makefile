@@ -1,0 +1,96 @@
+# Needs Go, make, a C compiler (for the race detector) and git; the network only
+# for Go's module proxy. `make` lists the targets. GOFLAGS is honoured.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+GO ?= go
+
+# Tools are pinned and built by `go run`, so that every machine checks with the same ones.
+TEMPORAL_CLI  := v1.5.1
+STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+WORKFLOWCHECK := go.temporal.io/sdk/contrib/tools/workflowcheck@v0.6.0
+GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# What runs in one process is tested with the race detector; what starts
+# processes of its own is not, because the detector sees only the test's half.
+UNIT    := . ./router/... ./activities/... ./workflows/... ./worker/...
+OUTER   := ./cmd/... ./deploy/... ./samples/...
+PROCESS := ./test/...
+
+RACE  ?= -race# empty on a machine without a C compiler
+P     ?= 2# packages tested at once
+STORY ?= refund# of make demo
+SOAK  ?= 2m# how long make soak lasts
+CASES ?=# folder of make corpus
+
+export GO
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: temporal ## Run a story with faults and check its claims (STORY=refund)
+	$(GO) run ./cmd/onceward demo $(strip $(STORY))
+
+.PHONY: dev
+dev: temporal ## Dev server, UI, scripted pool and a worker with the samples, until Ctrl-C
+	$(GO) run ./cmd/onceward dev
+
+.PHONY: temporal
+temporal: ## Make sure of a Temporal CLI: bin/temporal or PATH, else build it once
+	@sh scripts/temporal-cli.sh $(TEMPORAL_CLI)
+
+.PHONY: test
+test: temporal race ## Everything: unit tests with -race, commands, samples, real Temporal with kills
+	$(GO) test -p $(strip $(P)) -timeout 10m $(OUTER)
+	$(GO) test -p 1 -count=1 -timeout 15m $(PROCESS)
+
+.PHONY: unit
+unit: ## Unit tests of the library, without -race (seconds)
+	$(GO) test -p $(strip $(P)) -timeout 5m $(UNIT)
+
+.PHONY: race
+race: ## Unit tests of the library with -race
+	$(GO) test $(strip $(RACE)) -p $(strip $(P)) -timeout 10m $(UNIT)
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "gofmt: run gofmt -w on:" >&2; echo "$$unformatted" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+.PHONY: golangci
+golangci: ## golangci-lint with .golangci.yaml (optional: building it takes minutes)
+	$(GO) run $(GOLANGCI) run ./...
+
+.PHONY: workflowcheck
+workflowcheck: ## Look for what a replay could do differently in workflow code
+	$(GO) run $(WORKFLOWCHECK) -test=false -config workflowcheck.yaml ./workflows/... ./samples/...
+
+.PHONY: replay
+replay: ## Replay the stored histories against the workflows of this tree
+	$(GO) test -count=1 -run Replay -v ./workflows/... $(PROCESS)
+
+.PHONY: bench
+bench: temporal ## Benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 20m $(UNIT) $(PROCESS)
+
+.PHONY: soak
+soak: temporal ## Runs, kills and faults for a while, counting effects (SOAK=2m)
+	SOAK=$(strip $(SOAK)) $(GO) test -count=1 -run '^TestSoak' -v -timeout 0 $(PROCESS)
+
+.PHONY: corpus
+corpus: temporal ## Check against a folder of cases, fixtures, specs and workloads (CASES=folder)
+	@test -d "$(strip $(CASES))" || { echo 'corpus: usage: make corpus CASES=folder' >&2; exit 2; }
+	CASES="$(abspath $(strip $(CASES)))" $(GO) test -count=1 -run '^TestCorpus' -p $(strip $(P)) -timeout 10m ./...
+
+.PHONY: cover
+cover: ## Coverage of the library by its unit tests, into coverage.out
+	$(GO) test -coverprofile=coverage.out -coverpkg=./,./router/...,./activities/...,./workflows/...,./worker/... -timeout 10m $(UNIT)
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: clean
+clean: ## Remove what was built, the Temporal CLI included
+	rm -rf bin coverage.out
