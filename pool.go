@@ -1,0 +1,124 @@
+package onceward
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// WorkflowPool is the type of the workflow that keeps a pool's health.
+const WorkflowPool = "onceward.Pool"
+
+// ActivityTestResource is one cheap request to a disabled resource.
+const ActivityTestResource = "onceward.TestResource"
+
+// Handlers of the Pool workflow.
+const (
+	UpdateEnable  = "onceward.enable"
+	UpdateDisable = "onceward.disable"
+	SignalReport  = "onceward.report" // a worker tells what it has disabled
+	QueryHealth   = "onceward.health"
+	MemoHealth    = "onceward_health" // the same, readable while no worker runs
+)
+
+// PoolWorkflowID returns the id of a pool's workflow.
+func PoolWorkflowID(pool string) string { return "pool/" + pool }
+
+// PoolHealth is the health worth keeping over restarts of workers. The zero
+// value has nothing disabled. Version grows with every change.
+type PoolHealth struct {
+	Version  int        `json:"version"`
+	Disabled []Disabled `json:"disabled"`
+	Enabled  []Enabled  `json:"enabled,omitempty"` // the last enabling of a route, so that older reports do not undo it
+	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
+}
+
+// Disabled is a resource, or one of its models, that no attempt goes to.
+type Disabled struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model,omitempty"` // empty: every model
+	Class    Class     `json:"class,omitempty"` // empty: an operator did it
+	Reason   string    `json:"reason"`
+	Since    time.Time `json:"since"`
+	By       string    `json:"by,omitempty"`       // an operator
+	Until    time.Time `json:"until,omitzero"`     // zero: until a test passes or an operator enables it
+	NextTest time.Time `json:"next_test,omitzero"` // zero: not tested
+	Failed   int       `json:"failed_tests,omitempty"`
+}
+
+// Enabled records when a route was enabled, and by whom or by what.
+type Enabled struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model,omitempty"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by"`
+}
+
+// PoolTest is the result of testing a route.
+type PoolTest struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model,omitempty"`
+	At       time.Time `json:"at"`
+	Passed   bool      `json:"passed"`
+	Class    Class     `json:"class,omitempty"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// PoolReport is what a worker tells the Pool when it disables a route.
+type PoolReport struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model,omitempty"`
+	Class    Class     `json:"class"`
+	Reason   string    `json:"reason"`
+	At       time.Time `json:"at"`
+	Until    time.Time `json:"until,omitzero"`
+}
+
+// PoolChange is an operator's wish about a route.
+type PoolChange struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model,omitempty"`
+	By       string    `json:"by"`
+	Reason   string    `json:"reason,omitempty"` // required to disable
+	Until    time.Time `json:"until,omitzero"`   // disable only: when it is enabled by itself
+}
+
+// Validate refuses a change that does not say what, or who wants it.
+func (c PoolChange) Validate() error {
+	if c.Resource == "" {
+		return errors.New("pool: resource is empty: name the resource to change")
+	}
+	if len(c.Resource)+len(c.Model) > 500 {
+		return fmt.Errorf("pool: resource and model have %d bytes, at most 500", len(c.Resource)+len(c.Model))
+	}
+	return operatorText("pool", c.By, c.Reason)
+}
+
+// PoolInput is the input of the Pool workflow. Routes limits changes to what the
+// configuration has, so that a typing error is refused and nothing unbounded is
+// kept.
+type PoolInput struct {
+	Pool   string       `json:"pool"`
+	Routes []PoolRoute  `json:"routes"`
+	Retest RetestPolicy `json:"retest"`
+	Health PoolHealth   `json:"health"`
+}
+
+// PoolRoute is a resource and the models it serves.
+type PoolRoute struct {
+	Resource string   `json:"resource"`
+	Models   []string `json:"models"`
+}
+
+// RetestPolicy says when a disabled route is tested: First after it was
+// disabled, then with doubling pauses up to Most.
+type RetestPolicy struct {
+	First time.Duration `json:"first"`
+	Most  time.Duration `json:"most"`
+}
+
+// TestInput is the input of the test of a route.
+type TestInput struct {
+	Resource string `json:"resource"`
+	Model    string `json:"model"`
+}

@@ -1,0 +1,110 @@
+// Command starter starts one run of the quiz agent.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/samples/quiz"
+	"github.com/onceward/onceward/worker"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command(os.Stdout).ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "quiz starter:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	config, topic, id string
+	wait, json        bool
+}
+
+// started is the output of --json. Outcome and Text are null until the run ends.
+type started struct {
+	WorkflowID string            `json:"workflow_id"`
+	RunID      string            `json:"run_id"`
+	Outcome    *onceward.Outcome `json:"outcome"`
+	Text       *string           `json:"text"`
+}
+
+func command(out io.Writer) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use: "starter --config FILE [--topic TOPIC]", Short: "Start a run that writes a quiz",
+		Example: "  starter --config onceward.yaml --topic rivers --wait",
+		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), out) },
+	}
+	cmd.Flags().StringVar(&o.config, "config", "onceward.yaml", "configuration file; only its temporal section is used")
+	cmd.Flags().StringVar(&o.topic, "topic", "rivers", "what the quiz is about")
+	cmd.Flags().StringVar(&o.id, "id", "", "workflow id of the run (default a new one each time)")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the run's end and print its outcome")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {workflow_id, run_id, outcome, text}")
+	return cmd
+}
+
+func (o options) run(ctx context.Context, out io.Writer) error {
+	cfg, err := worker.Load(o.config)
+	if err != nil {
+		return err
+	}
+	temporal, err := worker.Dial(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	id := o.id
+	if id == "" {
+		id = "quiz-" + uuid.NewString()
+	}
+	run, err := temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: cfg.Temporal.TaskQueue,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true, // or the old run would be answered for the new one
+		StaticSummary:                            "quiz about " + o.topic,
+	}, quiz.QuizWorkflow, onceward.Ask("Write a quiz. Topic: "+o.topic))
+	if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
+		return fmt.Errorf("start run: there is a run %s already; look at it with `onceward show %s`, or give this one another --id", id, id)
+	}
+	if err != nil {
+		return fmt.Errorf("start run %s: %w", id, err)
+	}
+	answer := started{WorkflowID: run.GetID(), RunID: run.GetRunID()}
+	if o.wait {
+		var result onceward.Result
+		if err := run.Get(ctx, &result); err != nil {
+			return fmt.Errorf("wait for run %s: %w", id, err)
+		}
+		answer.Outcome, answer.Text = &result.Outcome, &result.Text
+	}
+	return answer.print(out, o.json)
+}
+
+func (s started) print(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(s)
+	}
+	if s.Outcome == nil {
+		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: onceward show %s\n", s.WorkflowID, s.RunID, s.WorkflowID)
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n%s\n", s.WorkflowID, *s.Outcome, *s.Text)
+	return err
+}

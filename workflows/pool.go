@@ -1,0 +1,322 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+const (
+	// testTimeout bounds the test of a route.
+	testTimeout = 30 * time.Second
+	// poolIdle is how long the Pool sleeps when nothing is due.
+	poolIdle = 24 * time.Hour
+	// untested is the pause after a test that no worker took.
+	untested = 5 * time.Minute
+)
+
+// pool is one execution of the Pool workflow.
+type pool struct {
+	in      onceward.PoolInput
+	health  onceward.PoolHealth
+	changed bool
+}
+
+// Pool is the workflow that keeps which routes are disabled, why, since when,
+// and how their last test went. Workers report to it and read it from its memo;
+// operators see and change it. It runs for ever, by continue-as-new.
+func Pool(ctx workflow.Context, in onceward.PoolInput) error {
+	p := &pool{in: in, health: in.Health}
+	if err := p.register(ctx); err != nil {
+		return err
+	}
+	p.publish(ctx)
+	reports := workflow.GetSignalChannelWithOptions(ctx, onceward.SignalReport, workflow.SignalChannelOptions{
+		Description: "A worker has disabled a route.",
+	})
+	for {
+		p.drain(ctx, reports)
+		p.expire(workflow.Now(ctx))
+		if due := p.due(workflow.Now(ctx)); due >= 0 {
+			p.test(ctx, due)
+			continue
+		}
+		if p.changed {
+			p.publish(ctx)
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
+			p.drain(ctx, reports)
+			next := p.in
+			next.Health = p.health
+			return workflow.NewContinueAsNewError(ctx, onceward.WorkflowPool, next)
+		}
+		if err := p.sleep(ctx, reports); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits for the next thing due, a change or a report.
+func (p *pool) sleep(ctx workflow.Context, reports workflow.ReceiveChannel) error {
+	pause := poolIdle
+	now := workflow.Now(ctx)
+	for _, d := range p.health.Disabled {
+		for _, at := range []time.Time{d.Until, d.NextTest} {
+			if !at.IsZero() {
+				pause = min(pause, max(at.Sub(now), minWait))
+			}
+		}
+	}
+	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: pause, TimerOptions: workflow.TimerOptions{Summary: "wait for the next test or expiry"},
+	}, func() bool { return p.changed || reports.Len() > 0 })
+	return err
+}
+
+// drain takes all reports that have come: what is unread when the workflow
+// continues as new is lost.
+func (p *pool) drain(ctx workflow.Context, reports workflow.ReceiveChannel) {
+	for reports.Len() > 0 {
+		var report onceward.PoolReport
+		if err := receive(ctx, reports, &report); err != nil {
+			workflow.GetLogger(ctx).Warn("report refused", "error", err)
+			continue
+		}
+		p.report(workflow.Now(ctx), report)
+	}
+}
+
+// report takes a worker's report. One that is older than the last enabling of
+// its route, or says nothing new, changes nothing.
+func (p *pool) report(now time.Time, r onceward.PoolReport) {
+	if p.known(r.Resource, r.Model) != nil {
+		return
+	}
+	for _, e := range p.health.Enabled {
+		if e.Resource == r.Resource && e.Model == r.Model && !r.At.After(e.At) {
+			return
+		}
+	}
+	if i := p.find(r.Resource, r.Model); i >= 0 {
+		return
+	}
+	d := onceward.Disabled{Resource: r.Resource, Model: r.Model, Class: r.Class, Reason: cutSummary(r.Reason), Since: r.At, Until: r.Until}
+	if p.in.Retest.First > 0 {
+		d.NextTest = now.Add(p.in.Retest.First)
+	}
+	p.health.Disabled = append(p.health.Disabled, d)
+	p.touch()
+}
+
+// expire enables what was disabled until a time that has come.
+func (p *pool) expire(now time.Time) {
+	for i := 0; i < len(p.health.Disabled); i++ {
+		if d := p.health.Disabled[i]; !d.Until.IsZero() && !d.Until.After(now) {
+			p.enable(i, now, "expiry")
+			i--
+		}
+	}
+}
+
+// due returns the index of a route whose test is due, or -1.
+func (p *pool) due(now time.Time) int {
+	for i, d := range p.health.Disabled {
+		if !d.NextTest.IsZero() && !d.NextTest.After(now) {
+			return i
+		}
+	}
+	return -1
+}
+
+// test makes one cheap request to a disabled route and keeps the result.
+func (p *pool) test(ctx workflow.Context, i int) {
+	d := p.health.Disabled[i]
+	model := d.Model
+	if model == "" {
+		model = p.firstModel(d.Resource)
+	}
+	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ScheduleToStartTimeout: scheduleToStart,
+		StartToCloseTimeout:    testTimeout,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                cutSummary(fmt.Sprintf("test %s/%s · disabled for %s", d.Resource, model, d.Class)),
+	})
+	var result onceward.PoolTest
+	err := workflow.ExecuteActivity(options, onceward.ActivityTestResource, onceward.TestInput{Resource: d.Resource, Model: model}).Get(ctx, &result)
+	now := workflow.Now(ctx)
+	if i = p.find(d.Resource, d.Model); i < 0 {
+		return // an operator enabled it meanwhile
+	}
+	p.touch()
+	if err != nil {
+		p.health.Disabled[i].NextTest = now.Add(untested)
+		return
+	}
+	result.Resource, result.Model, result.At = d.Resource, d.Model, now
+	p.keep(result)
+	if result.Passed {
+		p.enable(i, now, "a passed test")
+		return
+	}
+	failed := p.health.Disabled[i].Failed + 1
+	p.health.Disabled[i].Failed = failed
+	p.health.Disabled[i].NextTest = now.Add(min(p.in.Retest.First<<min(failed, 16), p.in.Retest.Most))
+}
+
+func (p *pool) keep(test onceward.PoolTest) {
+	for i, t := range p.health.Tests {
+		if t.Resource == test.Resource && t.Model == test.Model {
+			p.health.Tests[i] = test
+			return
+		}
+	}
+	p.health.Tests = append(p.health.Tests, test)
+}
+
+func (p *pool) enable(i int, now time.Time, by string) {
+	d := p.health.Disabled[i]
+	p.health.Disabled = append(p.health.Disabled[:i:i], p.health.Disabled[i+1:]...)
+	entry := onceward.Enabled{Resource: d.Resource, Model: d.Model, At: now, By: by}
+	p.touch()
+	for i, e := range p.health.Enabled {
+		if e.Resource == d.Resource && e.Model == d.Model {
+			p.health.Enabled[i] = entry
+			return
+		}
+	}
+	p.health.Enabled = append(p.health.Enabled, entry)
+}
+
+func (p *pool) touch() {
+	p.health.Version++
+	p.changed = true
+}
+
+func (p *pool) find(resource, model string) int {
+	for i, d := range p.health.Disabled {
+		if d.Resource == resource && d.Model == model {
+			return i
+		}
+	}
+	return -1
+}
+
+func (p *pool) firstModel(resource string) string {
+	for _, r := range p.in.Routes {
+		if r.Resource == resource && len(r.Models) > 0 {
+			return r.Models[0]
+		}
+	}
+	return ""
+}
+
+// known refuses a route that the configuration does not have.
+func (p *pool) known(resource, model string) error {
+	var names []string
+	for _, r := range p.in.Routes {
+		names = append(names, r.Resource)
+		if r.Resource != resource {
+			continue
+		}
+		if model == "" || contains(r.Models, model) {
+			return nil
+		}
+		return fmt.Errorf("pool: resource %s has no model %q; it has %v", resource, model, r.Models)
+	}
+	return fmt.Errorf("pool: there is no resource %q; there are %v", resource, names)
+}
+
+// publish puts the health into the memo, which workers and operators can read
+// while no worker runs, and into the details that the Temporal UI shows.
+func (p *pool) publish(ctx workflow.Context) {
+	p.changed = false
+	_ = workflow.UpsertMemo(ctx, map[string]any{onceward.MemoHealth: p.health}) // fails only for values that do not encode
+	out := "**pool " + p.in.Pool + "**\n\n"
+	if len(p.health.Disabled) == 0 {
+		out += "Nothing is disabled.\n"
+	} else {
+		out += "| resource | model | why | since | next test |\n|---|---|---|---|---|\n"
+	}
+	for _, d := range p.health.Disabled {
+		out += "| " + d.Resource + " | " + d.Model + " | " + string(d.Class) + " " + d.Reason + " | " + d.Since.UTC().Format(time.RFC3339) + " | " + timeText(d.NextTest) + " |\n"
+	}
+	workflow.SetCurrentDetails(ctx, out)
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// register sets the operators' handlers.
+func (p *pool) register(ctx workflow.Context) error {
+	err := workflow.SetQueryHandlerWithOptions(ctx, onceward.QueryHealth, func() (onceward.PoolHealth, error) { return p.health, nil },
+		workflow.QueryHandlerOptions{Description: "Which routes are disabled, why, since when, and how their last test went."})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", onceward.QueryHealth, err)
+	}
+	check := func(c onceward.PoolChange) error {
+		if err := c.Validate(); err != nil {
+			return err
+		}
+		return p.known(c.Resource, c.Model)
+	}
+	checkEnable := func(c onceward.PoolChange) error {
+		if err := check(c); err != nil {
+			return err
+		}
+		if p.find(c.Resource, c.Model) < 0 {
+			return fmt.Errorf("pool: %s is not disabled", routeName(c.Resource, c.Model))
+		}
+		return nil
+	}
+	checkDisable := func(c onceward.PoolChange) error {
+		if err := check(c); err != nil {
+			return err
+		}
+		if c.Reason == "" {
+			return fmt.Errorf("pool: reason is empty: say why %s is disabled", routeName(c.Resource, c.Model))
+		}
+		return nil
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateEnable, func(ctx workflow.Context, c onceward.PoolChange) (onceward.PoolHealth, error) {
+		if err := checkEnable(c); err != nil {
+			return p.health, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
+		}
+		p.enable(p.find(c.Resource, c.Model), workflow.Now(ctx), c.By)
+		return p.health, nil
+	}, workflow.UpdateHandlerOptions{Validator: checkEnable, Description: `Lets attempts go to a route again: {"resource": "", "model": "", "by": "who"}; model empty is the whole resource.`})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", onceward.UpdateEnable, err)
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateDisable, func(ctx workflow.Context, c onceward.PoolChange) (onceward.PoolHealth, error) {
+		if err := checkDisable(c); err != nil {
+			return p.health, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
+		}
+		d := onceward.Disabled{Resource: c.Resource, Model: c.Model, Reason: cutSummary(c.Reason), By: c.By, Since: workflow.Now(ctx), Until: c.Until}
+		if i := p.find(c.Resource, c.Model); i >= 0 {
+			p.health.Disabled[i] = d
+		} else {
+			p.health.Disabled = append(p.health.Disabled, d)
+		}
+		p.touch()
+		return p.health, nil
+	}, workflow.UpdateHandlerOptions{Validator: checkDisable, Description: `Keeps attempts away from a route: {"resource": "", "model": "", "by": "who", "reason": "why", "until": "RFC 3339, optional"}.`})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", onceward.UpdateDisable, err)
+	}
+	return nil
+}
+
+func routeName(resource, model string) string {
+	if model == "" {
+		return resource
+	}
+	return resource + "/" + model
+}
