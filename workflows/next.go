@@ -87,7 +87,7 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 		Models: r.plan.Models, Resources: r.plan.Resources, Requirements: r.plan.Requirements,
 		Boundaries: r.boundaries(), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
 		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
-		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last),
+		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair,
 	}
 	summary := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
 	err := workflow.ExecuteLocalActivity(local(ctx, summary), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
