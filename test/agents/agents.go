@@ -1,0 +1,180 @@
+// Package agents declares the agents of the process tests: the refund sample
+// with a short settling time, and small agents that each show one declaration.
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/samples/refund"
+	"github.com/onceward/onceward/workflows"
+)
+
+// Settle is how long after a lease the tests' payments service may still be at
+// work: it pays within milliseconds.
+const Settle = time.Second
+
+// instructions of the agents that refund.
+const instructions = "Decide whether the order may be refunded, and refund it at most once."
+
+// Activities carries out the tools of all agents but the sample's. Refund is
+// required; the zero value is not usable. It is safe for concurrent use.
+type Activities struct {
+	Refund *refund.Activities
+}
+
+func refundAction(in refund.RefundArgs) onceward.ActionID {
+	return onceward.ActionID("refund/" + in.OrderID + "/v1")
+}
+
+// GetOrder reads an order.
+func (a *Activities) GetOrder(ctx context.Context, in refund.OrderArgs) (refund.Order, error) {
+	return a.Refund.GetOrder(ctx, in)
+}
+
+// CreateRefund pays.
+func (a *Activities) CreateRefund(ctx context.Context, act onceward.Action, in refund.RefundArgs) (onceward.Receipt, error) {
+	return a.Refund.CreateRefund(ctx, act, in)
+}
+
+// FindRefund looks for the refund.
+func (a *Activities) FindRefund(ctx context.Context, act onceward.Action, in refund.RefundArgs) (onceward.Receipt, error) {
+	return a.Refund.FindRefund(ctx, act, in)
+}
+
+// Refunds is the sample agent under its own name. Only the times differ: the
+// sample's would make every test wait.
+var Refunds = onceward.Agent{
+	Name: refund.Refunds.Name, Instructions: refund.Refunds.Instructions, Task: "refund",
+	Tools: []onceward.Tool{
+		onceward.Read(onceward.Spec{Name: "get_order", Timeout: 4 * time.Second}, (*refund.Activities).GetOrder),
+		onceward.Write(onceward.Spec{Name: "create_refund", Settle: Settle},
+			refundAction, (*refund.Activities).CreateRefund, (*refund.Activities).FindRefund),
+	},
+}
+
+// write declares create_refund on Activities as a spec says.
+func write(spec onceward.Spec) []onceward.Tool {
+	spec.Name = "create_refund"
+	return []onceward.Tool{
+		onceward.Read(onceward.Spec{Name: "get_order", Timeout: 4 * time.Second}, (*Activities).GetOrder),
+		onceward.Write(spec, refundAction, (*Activities).CreateRefund, (*Activities).FindRefund),
+	}
+}
+
+// The agents that differ in what they declare of one write tool.
+var (
+	Keyed     = onceward.Agent{Name: "keyed", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{Keyed: true})}
+	Unsettled = onceward.Agent{Name: "unsettled", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{})}
+	Once      = onceward.Agent{Name: "once", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{Once: true, Settle: Settle})}
+	Verified  = onceward.Agent{Name: "verified", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{VerifyByRead: true, Settle: Settle})}
+)
+
+// PageArgs asks for a page of so many bytes.
+type PageArgs struct {
+	Bytes int `json:"bytes" jsonschema:"how many bytes"`
+}
+
+// Page returns text of the size that was asked for.
+func (a *Activities) Page(_ context.Context, in PageArgs) (string, error) {
+	return strings.Repeat("p", in.Bytes), nil
+}
+
+// Empty is a tool that has nothing to say.
+func (a *Activities) Empty(context.Context, struct{}) (string, error) { return "", nil }
+
+// Broken is a tool that always fails.
+func (a *Activities) Broken(context.Context, struct{}) (string, error) {
+	return "", errors.New("the shelf is empty")
+}
+
+// NoteArgs names a note by free text, which makes no valid action id where it
+// holds a space.
+type NoteArgs struct {
+	Title string `json:"title" jsonschema:"of the note"`
+}
+
+// WriteNote has no effect that anybody counts.
+func (a *Activities) WriteNote(_ context.Context, _ onceward.Action, in NoteArgs) (onceward.Receipt, error) {
+	return onceward.Committed(fmt.Sprintf("note-%d", len(in.Title))), nil
+}
+
+// FindNote never finds one.
+func (a *Activities) FindNote(context.Context, onceward.Action, NoteArgs) (onceward.Receipt, error) {
+	return onceward.Absent(), nil
+}
+
+// Reader has tools that are quick, large, empty or broken, and a write whose id
+// the model can spoil.
+var Reader = onceward.Agent{
+	Name: "reader", Instructions: "Read what is asked for.", Task: "long",
+	Tools: []onceward.Tool{
+		onceward.Read(onceward.Spec{Name: "page"}, (*Activities).Page),
+		onceward.Read(onceward.Spec{Name: "empty"}, (*Activities).Empty),
+		onceward.Read(onceward.Spec{Name: "broken", MaxAttempts: 2}, (*Activities).Broken),
+		onceward.Write(onceward.Spec{Name: "write_note", Settle: Settle},
+			func(in NoteArgs) onceward.ActionID { return onceward.ActionID("note/" + in.Title) },
+			(*Activities).WriteNote, (*Activities).FindNote),
+	},
+}
+
+// Talker has no tools.
+var Talker = onceward.Agent{Name: "talker", Instructions: "Answer at length.", Task: "long"}
+
+// The workflows of the agents above.
+func KeyedWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Keyed, in)
+}
+func UnsettledWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Unsettled, in)
+}
+func OnceWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Once, in)
+}
+func VerifiedWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Verified, in)
+}
+func ReaderWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Reader, in)
+}
+
+// TalkTurns is how many turns TalkWorkflow makes.
+const TalkTurns = 100
+
+// TalkWorkflow is a loop of its own: it goes on for TalkTurns turns without any
+// tool.
+func TalkWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	run, err := workflows.Open(ctx, Talker, in)
+	if err != nil {
+		return onceward.Result{}, err
+	}
+	var turn onceward.Turn
+	for range TalkTurns {
+		if turn, err = run.Next(ctx); err != nil {
+			return onceward.Result{}, err
+		}
+		if turn.Outcome != onceward.OutcomeCompleted {
+			break
+		}
+	}
+	return run.Close(ctx, turn)
+}
+
+// Registration is an agent with the workflow that runs it.
+type Registration struct {
+	Workflow any
+	Agent    onceward.Agent
+}
+
+// All are the agents that Activities carries out; Refunds is carried out by the
+// sample's own.
+var All = []Registration{
+	{KeyedWorkflow, Keyed}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
+	{ReaderWorkflow, Reader}, {TalkWorkflow, Talker},
+}

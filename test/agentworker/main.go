@@ -1,0 +1,68 @@
+// Command agentworker is the worker of the process tests. It ends itself at a
+// named point, as a machine does that loses its power, so that the product needs
+// no failpoints.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/samples/refund"
+	"github.com/onceward/onceward/samples/refund/payments"
+	"github.com/onceward/onceward/test/agents"
+	"github.com/onceward/onceward/worker"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "agentworker:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	config := flag.String("config", "", "configuration file")
+	paymentsURL := flag.String("payments", "", "base URL of the payments service")
+	killAt := flag.String("kill-at", "", "POINT[:N]: SIGKILL itself when the point is reached for the N-th time")
+	stopAt := flag.String("stop-at", "", "POINT[:N]: SIGSTOP itself there")
+	flag.Parse()
+
+	kill, err := parsePoint(*killAt, syscall.SIGKILL)
+	if err != nil {
+		return err
+	}
+	halt, err := parsePoint(*stopAt, syscall.SIGSTOP)
+	if err != nil {
+		return err
+	}
+	cfg, err := worker.Load(*config)
+	if err != nil {
+		return err
+	}
+	client, err := worker.Dial(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	w, err := worker.New(client, cfg, worker.WithInterceptors(&trap{points: []*point{kill, halt}}))
+	if err != nil {
+		return err
+	}
+	tools := &refund.Activities{Payments: payments.NewClient(*paymentsURL, activities.SendOnce(nil))}
+	if err := w.Register(refund.RefundWorkflow, agents.Refunds, tools); err != nil {
+		return err
+	}
+	for _, r := range agents.All {
+		if err := w.Register(r.Workflow, r.Agent, &agents.Activities{Refund: tools}); err != nil {
+			return err
+		}
+	}
+	return w.Run(ctx)
+}

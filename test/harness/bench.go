@@ -1,0 +1,211 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward/router/routertest"
+	"github.com/onceward/onceward/samples/refund/payments"
+)
+
+// Key is the credential of every resource; KeyVariable names it. It must never
+// be found in a history.
+const (
+	Key         = "sk-process-test-7e0f1c55"
+	KeyVariable = "ONCEWARD_PROCESS_TEST_KEY"
+)
+
+// Times of the tests' configuration.
+const (
+	Lease     = 6 * time.Second
+	Skew      = 500 * time.Millisecond
+	Heartbeat = 1500 * time.Millisecond
+	// Patience bounds every wait of a test.
+	Patience = 90 * time.Second
+)
+
+// Options is what a test sets. The zero value is a refund agent with two
+// resources and payments without faults.
+type Options struct {
+	Server    *Temporal          // nil: the shared one
+	Resources []string           // names; nil: a and b
+	Model     *routertest.Model  // nil: the refund script
+	Faults    []routertest.Fault // of the pool
+	Payments  payments.Config    // its hooks are taken by the bench: use OnBeforeCommit and OnAfterCommit
+	Attempts  int                // budget; 0: 12
+	Degraded  string             // of the task class refund; "": unavailable
+	Lease     time.Duration      // 0: Lease
+	Pool      func(*routertest.Config)
+}
+
+// Bench is all that one test has: its queue, configuration, pool, payments and
+// workers. Make it with New. Its methods are for the test's goroutine, but for
+// those that say otherwise.
+type Bench struct {
+	Temporal *Temporal
+	Client   client.Client
+	Queue    string
+	Pool     *routertest.Pool
+	Payments *payments.Server
+
+	t           *testing.T
+	dir         string
+	config      string
+	paymentsURL string
+
+	mu      sync.Mutex
+	ended   bool
+	workers []*Worker
+	live    *Worker
+	deaths  int
+	wait    sync.WaitGroup
+
+	beforeCommit, afterCommit func(n int) // set before the first worker is started
+	commits                   struct {
+		sync.Mutex
+		before, after int
+	}
+}
+
+// New makes a bench; it is taken down with the test.
+func New(t *testing.T, o Options) *Bench {
+	t.Helper()
+	b := &Bench{Temporal: o.Server, t: t, dir: t.TempDir(), Queue: queueName(t)}
+	if b.Temporal == nil {
+		b.Temporal = Shared(t)
+	}
+	b.Client = b.Temporal.Client
+	b.startPool(o)
+	b.startPayments(o.Payments)
+	b.config = filepath.Join(b.dir, "onceward.yaml")
+	if err := os.WriteFile(b.config, []byte(b.configuration(o)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.end(t) })
+	return b
+}
+
+var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// queueName is the test's name, and an end that no other process chose.
+func queueName(t *testing.T) string {
+	name := unfit.ReplaceAllString(t.Name(), "-")
+	return fmt.Sprintf("%s-%d", name[max(0, len(name)-80):], time.Now().UnixNano()%1e9)
+}
+
+func (b *Bench) startPool(o Options) {
+	names := o.Resources
+	if names == nil {
+		names = []string{"a", "b"}
+	}
+	cfg := routertest.Config{Model: routertest.RefundModel(), Faults: o.Faults}
+	if o.Model != nil {
+		cfg.Model = *o.Model
+	}
+	for _, name := range names {
+		cfg.Resources = append(cfg.Resources, routertest.Resource{Name: name, Key: Key, EncryptionBoundary: "one"})
+	}
+	if o.Pool != nil {
+		o.Pool(&cfg)
+	}
+	b.Pool = routertest.Start(b.t, cfg)
+}
+
+func (b *Bench) startPayments(cfg payments.Config) {
+	cfg.BeforeCommit = func(payments.RefundRequest) { b.commit(&b.commits.before, b.beforeCommit) }
+	cfg.AfterCommit = func(payments.Refund) { b.commit(&b.commits.after, b.afterCommit) }
+	service, err := payments.New(cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Payments = service
+	listener := httptest.NewServer(service.Handler())
+	b.paymentsURL = listener.URL
+	b.t.Cleanup(func() {
+		if err := service.Close(); err != nil {
+			b.t.Error(err)
+		}
+		listener.Close()
+	})
+}
+
+func (b *Bench) commit(counter *int, hook func(int)) {
+	b.commits.Lock()
+	*counter++
+	n := *counter
+	b.commits.Unlock()
+	if hook != nil {
+		hook(n)
+	}
+}
+
+// OnBeforeCommit sets what happens when payments has a request and has not paid;
+// n counts from 1. Set it before the first worker is started.
+func (b *Bench) OnBeforeCommit(hook func(n int)) { b.beforeCommit = hook }
+
+// OnAfterCommit sets what happens when a refund is paid and not answered.
+func (b *Bench) OnAfterCommit(hook func(n int)) { b.afterCommit = hook }
+
+func (b *Bench) configuration(o Options) string {
+	var s strings.Builder
+	lease, attempts, degraded := o.Lease, o.Attempts, o.Degraded
+	if lease == 0 {
+		lease = Lease
+	}
+	if attempts == 0 {
+		attempts = 12
+	}
+	if degraded == "" {
+		degraded = "unavailable"
+	}
+	fmt.Fprintf(&s, `temporal: {address: %q, task_queue: %q, release: test}
+worker: {drain: 15s, heartbeat: %s, sticky_timeout: 1s}
+actions: {lease: %s, skew: %s}
+pool:
+  breaker: {failures: 50, consecutive: 50, window: 60s, open_for: 1s}
+  resources:
+`, b.Temporal.Address, b.Queue, Heartbeat, lease, Skew)
+	for _, r := range b.Pool.Resources() {
+		fmt.Fprintf(&s, `    - name: %s
+      kind: openai
+      base_url: %s
+      api_key_env: %s
+      encryption_boundary: one
+      deployments:
+        - model: gpt-5.6
+          price: {input: 1.25, cached_input: 0.125, output: 10}
+          capability: {max_input_tokens: 2000000, max_output_tokens: 32000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
+`, r.Name(), r.URL(), KeyVariable)
+	}
+	fmt.Fprintf(&s, `tasks:
+  refund:
+    model: gpt-5.6
+    budget: {attempts: %d, cost_usd: 2, attempt_cost_usd: 0.20, deadline: 2m, people_deadline: 1h}
+    max_output_tokens: 4000
+    timeouts: {first_event: 4s, idle: 3s, attempt: 12s}
+    degraded: %s
+  long:
+    model: gpt-5.6
+    budget: {attempts: 400, cost_usd: 500, attempt_cost_usd: 5, deadline: 5m, people_deadline: 1h}
+    max_output_tokens: 4000
+    timeouts: {first_event: 4s, idle: 3s, attempt: 12s}
+`, attempts, degraded)
+	return s.String()
+}
+
+// Context returns a context that ends with the patience of tests.
+func (b *Bench) Context() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	b.t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,110 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/samples/refund"
+	"github.com/onceward/onceward/test/agents"
+	"github.com/onceward/onceward/workflows"
+)
+
+// Replayer returns a replayer that knows every workflow of the tests.
+func Replayer() sdk.WorkflowReplayer {
+	r := sdk.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
+	r.RegisterWorkflow(refund.RefundWorkflow)
+	for _, agent := range agents.All {
+		r.RegisterWorkflow(agent.Workflow)
+	}
+	return r
+}
+
+// Replay runs today's workflow code against a history.
+func (h History) Replay() error {
+	if err := Replayer().ReplayWorkflowHistory(quiet{}, &historypb.History{Events: h.Events}); err != nil {
+		return fmt.Errorf("replay %s %s: %w", h.Type, h.RunID, err)
+	}
+	return nil
+}
+
+// Save writes a history in the form that the Temporal UI and CLI export. The
+// name of the machine that ran a worker is left out.
+func (h History) Save(path string) error {
+	for _, e := range h.Events {
+		scrub(e)
+	}
+	raw, err := protojson.Marshal(&historypb.History{Events: h.Events})
+	if err != nil {
+		return fmt.Errorf("encode history: %w", err)
+	}
+	var plain any // protojson varies its white space on purpose
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		return fmt.Errorf("encode history: %w", err)
+	}
+	if raw, err = json.MarshalIndent(plain, "", " "); err != nil {
+		return fmt.Errorf("encode history: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("save history: %w", err)
+	}
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
+}
+
+func scrub(e *historypb.HistoryEvent) {
+	const who = "worker"
+	if a := e.GetWorkflowExecutionStartedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetWorkflowTaskStartedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetWorkflowTaskCompletedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetActivityTaskStartedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetActivityTaskCompletedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetActivityTaskFailedEventAttributes(); a != nil {
+		a.Identity = who
+	}
+	if a := e.GetWorkflowExecutionSignaledEventAttributes(); a != nil {
+		a.Identity = who
+	}
+}
+
+// LoadHistory reads a stored history.
+func LoadHistory(path string) (History, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return History{}, fmt.Errorf("load history: %w", err)
+	}
+	defer file.Close()
+	stored, err := client.HistoryFromJSON(file, client.HistoryJSONOptions{})
+	if err != nil {
+		return History{}, fmt.Errorf("load history %s: %w", path, err)
+	}
+	h := History{Events: stored.GetEvents()}
+	if len(h.Events) == 0 || h.Events[0].GetEventType() != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED {
+		return History{}, fmt.Errorf("load history %s: it does not begin with the start of a workflow", path)
+	}
+	started := h.Events[0].GetWorkflowExecutionStartedEventAttributes()
+	h.WorkflowID, h.RunID, h.Type = started.GetWorkflowId(), started.GetOriginalExecutionRunId(), started.GetWorkflowType().GetName()
+	return h, nil
+}

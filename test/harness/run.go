@@ -1,0 +1,180 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward"
+)
+
+// Run is a run that was started, under one workflow id: resets and
+// continue-as-new give it further executions.
+type Run struct {
+	ID    string
+	First string // run id of the first execution
+	b     *Bench
+}
+
+// Order returns an order id of this test alone.
+func (b *Bench) Order() string {
+	return "order-" + onceward.DigestBytes([]byte(b.Queue))[:12]
+}
+
+// Action returns the action id of the refund of an order.
+func Action(order string) onceward.ActionID { return onceward.ActionID("refund/" + order + "/v1") }
+
+// Start starts a run of a workflow with a request. id is unique in the test.
+func (b *Bench) Start(id, workflow, request string) *Run {
+	b.t.Helper()
+	run, err := b.Client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
+		ID: b.Queue + "/" + id, TaskQueue: b.Queue,
+		WorkflowTaskTimeout: 2 * time.Second, // a worker that dies in a task is noticed soon
+	}, workflow, onceward.Ask(request))
+	if err != nil {
+		b.t.Fatalf("start run %s: %v", id, err)
+	}
+	return &Run{ID: run.GetID(), First: run.GetRunID(), b: b}
+}
+
+// StartRefund starts the refund sample about an order.
+func (b *Bench) StartRefund(id, order string) *Run {
+	b.t.Helper()
+	return b.Start(id, "RefundWorkflow", "Please refund "+order+".")
+}
+
+// Result waits for the run's end.
+func (r *Run) Result() onceward.Result {
+	r.b.t.Helper()
+	var result onceward.Result
+	if err := r.b.Client.GetWorkflow(r.b.Context(), r.ID, "").Get(r.b.Context(), &result); err != nil {
+		r.b.t.Fatalf("result of %s: %v", r.ID, err)
+	}
+	return result
+}
+
+// Receipt waits for the end of an action and returns its receipt.
+func (b *Bench) Receipt(id onceward.ActionID) onceward.ActionReceipt {
+	b.t.Helper()
+	var receipt onceward.ActionReceipt
+	if err := b.Client.GetWorkflow(b.Context(), id.WorkflowID(), "").Get(b.Context(), &receipt); err != nil {
+		b.t.Fatalf("receipt of %s: %v", id, err)
+	}
+	return receipt
+}
+
+// Event waits for the first event of the newest execution of a workflow that
+// match accepts, and returns it. It waits for the workflow to be started too.
+func (b *Bench) Event(workflowID string, what string, match func(*historypb.HistoryEvent) bool) *historypb.HistoryEvent {
+	b.t.Helper()
+	ctx := b.Context()
+	for {
+		iter := b.Client.GetWorkflowHistory(ctx, workflowID, "", true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for iter.HasNext() {
+			event, err := iter.Next()
+			if _, missing := errors.AsType[*serviceerror.NotFound](err); missing && ctx.Err() == nil {
+				break // asked again: an action is started by its run
+			}
+			if err != nil {
+				b.t.Fatalf("wait for %s of %s: %v", what, workflowID, err)
+			}
+			if match(event) {
+				return event
+			}
+		}
+		if ctx.Err() != nil {
+			b.t.Fatalf("wait for %s of %s: %v", what, workflowID, ctx.Err())
+		}
+		pace(ctx) // it is not there yet, or this execution closed and another may follow
+	}
+}
+
+// Scheduled waits until a workflow has scheduled the n-th activity of a type.
+func (b *Bench) Scheduled(workflowID, activityType string, n int) *historypb.HistoryEvent {
+	b.t.Helper()
+	seen := map[int64]bool{}
+	return b.Event(workflowID, fmt.Sprintf("activity %s number %d", activityType, n), func(e *historypb.HistoryEvent) bool {
+		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activityType {
+			seen[e.GetEventId()] = true
+		}
+		return len(seen) == n
+	})
+}
+
+// Until asks a query again and again until ok accepts its answer. Each ask is a
+// round through the worker, which is what keeps this from spinning.
+func Until[T any](b *Bench, workflowID, query string, what string, ok func(T) bool) T {
+	b.t.Helper()
+	ctx := b.Context()
+	var last T
+	var lastErr error
+	for ctx.Err() == nil {
+		askCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		answer, err := b.Client.QueryWorkflow(askCtx, workflowID, "", query)
+		if err == nil {
+			var now T
+			if err = answer.Get(&now); err == nil {
+				last = now
+				if ok(now) {
+					cancel()
+					return now
+				}
+			}
+		}
+		lastErr = err
+		cancel()
+		pace(ctx)
+	}
+	b.t.Fatalf("wait until %s of %s says %s: it says %+v (%v)", query, workflowID, what, last, lastErr)
+	return last
+}
+
+// pace keeps a poll from taking a processor for itself.
+func pace(ctx context.Context) {
+	timer := time.NewTimer(50 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Reset resets the newest execution of a workflow to the end of a workflow task
+// and returns the id of the new execution.
+func (b *Bench) Reset(workflowID string, workflowTaskFinished int64) string {
+	b.t.Helper()
+	answer, err := b.Client.ResetWorkflowExecution(b.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace:                 client.DefaultNamespace,
+		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: workflowID},
+		Reason:                    "test",
+		WorkflowTaskFinishEventId: workflowTaskFinished,
+		RequestId:                 fmt.Sprintf("%s-%d-%d", workflowID, workflowTaskFinished, time.Now().UnixNano()),
+	})
+	if err != nil {
+		b.t.Fatalf("reset %s to %d: %v", workflowID, workflowTaskFinished, err)
+	}
+	return answer.GetRunId()
+}
+
+// FirstTask returns the event at which a reset goes back to the beginning.
+func (b *Bench) FirstTask(workflowID string) int64 {
+	b.t.Helper()
+	return b.Event(workflowID, "the first workflow task", func(e *historypb.HistoryEvent) bool {
+		return e.GetWorkflowTaskCompletedEventAttributes() != nil
+	}).GetEventId()
+}
+
+// TaskBefore returns the workflow task that scheduled the n-th activity of a
+// type: a reset to it goes back to just before that.
+func (b *Bench) TaskBefore(workflowID, activityType string, n int) int64 {
+	b.t.Helper()
+	return b.Scheduled(workflowID, activityType, n).GetActivityTaskScheduledEventAttributes().GetWorkflowTaskCompletedEventId()
+}

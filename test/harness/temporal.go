@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/onceward/onceward/worker"
+)
+
+// readyTimeout bounds the start of a server; it takes 0.2 s on an idle machine.
+const readyTimeout = 60 * time.Second
+
+// Temporal is a dev server of its own process, in memory. Start it with
+// StartTemporal and end it with Stop. It is safe for concurrent use.
+type Temporal struct {
+	Address string
+	Client  client.Client
+	cmd     *exec.Cmd
+	log     string
+	once    sync.Once
+}
+
+// devFlags make a dev server quick: the defaults poll 20 times a second.
+var devFlags = []string{
+	"history.transferProcessorMaxPollRPS=10000",
+	"history.timerProcessorMaxPollRPS=10000",
+	"matching.numTaskqueueReadPartitions=1",
+	"matching.numTaskqueueWritePartitions=1",
+	"system.enableActivityEagerExecution=true",
+}
+
+// StartTemporal starts a dev server that has the search attributes of runs.
+// dynamic adds dynamic configuration in the form key=value.
+func StartTemporal(dynamic ...string) (*Temporal, error) {
+	cli, err := findCLI()
+	if err != nil {
+		return nil, err
+	}
+	for range 3 { // a port that was free may be taken a moment later
+		var server *Temporal
+		if server, err = startTemporal(cli, dynamic); err == nil {
+			return server, nil
+		}
+	}
+	return nil, err
+}
+
+func startTemporal(cli string, dynamic []string) (*Temporal, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, fmt.Errorf("start temporal: %w", err)
+	}
+	out, err := os.CreateTemp("", "temporal-*.log")
+	if err != nil {
+		return nil, fmt.Errorf("start temporal: %w", err)
+	}
+	defer out.Close()
+	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error"}
+	for _, value := range append(append([]string{}, devFlags...), dynamic...) {
+		args = append(args, "--dynamic-config-value", value)
+	}
+	for name, kind := range worker.SearchAttributes() {
+		args = append(args, "--search-attribute", name+"="+attributeName(kind))
+	}
+	s := &Temporal{Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), cmd: exec.Command(cli, args...), log: out.Name()}
+	s.cmd.Stdout, s.cmd.Stderr = out, out
+	if err := spawn(s.cmd); err != nil {
+		return nil, fmt.Errorf("start temporal: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	gone := make(chan struct{})
+	go func() {
+		_ = s.cmd.Wait()
+		close(gone)
+	}()
+	for {
+		s.Client, err = client.DialContext(ctx, client.Options{HostPort: s.Address, Logger: quiet{}})
+		if err == nil {
+			return s, nil
+		}
+		select {
+		case <-gone:
+			return nil, fmt.Errorf("start temporal: it ended at once: %s", s.Log())
+		case <-ctx.Done():
+			s.Stop()
+			return nil, fmt.Errorf("start temporal: not ready after %s: %w", readyTimeout, err)
+		default: // the dial itself waited for the connection
+		}
+	}
+}
+
+func attributeName(kind enums.IndexedValueType) string {
+	return strings.TrimPrefix(kind.String(), "INDEXED_VALUE_TYPE_")
+}
+
+// Stop ends the server; it holds nothing worth a graceful end.
+func (s *Temporal) Stop() {
+	s.once.Do(func() {
+		if s.Client != nil {
+			s.Client.Close()
+		}
+		_ = s.cmd.Process.Kill()
+		_ = os.Remove(s.log)
+	})
+}
+
+// Log returns the end of what the server said.
+func (s *Temporal) Log() string { return tail(s.log, 4<<10) }
+
+func tail(path string, n int) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw[max(0, len(raw)-n):])
+}
+
+// findCLI looks for the Temporal CLI. A test that was skipped without it would
+// look like a test that passed.
+func findCLI() (string, error) {
+	if path := os.Getenv("TEMPORAL_CLI"); path != "" {
+		return path, nil
+	}
+	if path := filepath.Join(Root(), "bin", "temporal"); isFile(path) {
+		return path, nil
+	}
+	if path, err := exec.LookPath("temporal"); err == nil {
+		return path, nil
+	}
+	return "", errors.New("the Temporal CLI is not to be found (TEMPORAL_CLI, bin/temporal, PATH); install it with: GOBIN=" +
+		filepath.Join(Root(), "bin") + " go install github.com/temporalio/cli/cmd/temporal@v1.5.1")
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Root is the module's folder.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// quiet drops the SDK's log lines of the test process.
+type quiet struct{}
+
+var _ log.Logger = quiet{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}

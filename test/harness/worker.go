@@ -1,0 +1,116 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Worker is a worker process. It is safe for concurrent use, so that a hook of
+// the pool or of payments may kill it.
+type Worker struct {
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{}
+	once sync.Once
+	err  error // set before done is closed
+}
+
+// StartWorker starts a worker of the bench. args are flags of the agentworker,
+// such as --kill-at=commit_done. With respawn a worker that was killed is
+// followed by one without these flags, as a supervisor would.
+func (b *Bench) StartWorker(respawn bool, args ...string) *Worker {
+	b.t.Helper()
+	binary := workerBinary(b.t)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.start(binary, respawn, args)
+}
+
+// start needs the lock.
+func (b *Bench) start(binary string, respawn bool, args []string) *Worker {
+	if b.ended {
+		return nil
+	}
+	w := &Worker{log: filepath.Join(b.dir, "worker-"+strconv.Itoa(len(b.workers))+".log"), done: make(chan struct{})}
+	out, err := os.Create(w.log)
+	if err != nil {
+		b.t.Errorf("start worker: %v", err)
+		return nil
+	}
+	defer out.Close()
+	w.cmd = exec.Command(binary, append([]string{"--config", b.config, "--payments", b.paymentsURL}, args...)...)
+	w.cmd.Env = append(os.Environ(), KeyVariable+"="+Key)
+	w.cmd.Stdout, w.cmd.Stderr = out, out
+	if err := spawn(w.cmd); err != nil {
+		b.t.Errorf("start worker: %v", err)
+		return nil
+	}
+	b.workers = append(b.workers, w)
+	b.live = w
+	b.wait.Go(func() {
+		w.err = w.cmd.Wait()
+		close(w.done)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if killed(w.err) && !b.ended {
+			b.deaths++
+			if respawn {
+				b.start(binary, false, nil)
+			}
+		}
+	})
+	return w
+}
+
+// Kill ends the process as a power failure would.
+func (w *Worker) Kill() {
+	w.once.Do(func() { _ = w.cmd.Process.Kill() })
+	<-w.done
+}
+
+// Stop asks the process to end and waits for it; it returns the exit error.
+func (w *Worker) Stop() error {
+	_ = w.cmd.Process.Signal(syscall.SIGTERM)
+	<-w.done
+	return w.err
+}
+
+// Continue wakes a process that stopped itself at --stop-at.
+func (w *Worker) Continue() { _ = w.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Live returns the worker that was started last.
+func (b *Bench) Live() *Worker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.live
+}
+
+// Deaths counts the workers that ended by SIGKILL.
+func (b *Bench) Deaths() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.deaths
+}
+
+// end stops the workers and shows what they said if the test failed.
+func (b *Bench) end(t *testing.T) {
+	b.mu.Lock()
+	b.ended = true
+	workers := b.workers
+	b.mu.Unlock()
+	for _, w := range workers {
+		_ = w.cmd.Process.Kill() // a stopped process dies of it too
+	}
+	b.wait.Wait()
+	if !t.Failed() {
+		return
+	}
+	for i, w := range workers {
+		t.Logf("worker %d: %s", i, tail(w.log, 1500))
+	}
+}
