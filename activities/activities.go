@@ -13,7 +13,7 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// Router is what this package asks of the router. Both methods are safe for
+// Router is what this package asks of the router. Its methods are safe for
 // concurrent use.
 type Router interface {
 	// Select chooses a route from what the run knows. It only reads health, does
@@ -22,6 +22,9 @@ type Router interface {
 	// Call sends exactly one HTTP request. Its error is a *onceward.Failure; the
 	// response then holds what was learned all the same.
 	Call(ctx context.Context, req onceward.ModelRequest) (onceward.ModelResponse, error)
+	// Test makes one cheap request to a route apart from its health, disabled or
+	// not; nil means that it can serve.
+	Test(ctx context.Context, resource, model string) error
 }
 
 // Agent is a registered agent: its manifest as configuration resolved it, and
