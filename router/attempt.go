@@ -48,10 +48,12 @@ type attempt struct {
 	clock  *time.Timer // first event, then idle
 	limits onceward.Timeouts
 
-	asked, got atomic.Bool // for a connection
-	conn       atomic.Value
+	asked, got atomic.Bool  // for a connection
+	answered   atomic.Bool  // the first byte has come
+	conn       atomic.Value // a connection
 	sentAt     time.Time
 	header     http.Header
+	headerAt   time.Time
 	transport  error // what the connection reported
 	stream     wire.Stream
 	response   onceward.ModelResponse
@@ -91,8 +93,9 @@ func (a *attempt) send() (*http.Response, error) {
 		GetConn: func(string) { a.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
 			a.got.Store(true)
-			a.conn.Store(connection{info.Conn})
+			a.conn.Store(connection{info.Conn, info.IdleTime})
 		},
+		GotFirstResponseByte: func() { a.answered.Store(true) },
 	})
 	a.sentAt = time.Now()
 	var res *http.Response
@@ -100,8 +103,18 @@ func (a *attempt) send() (*http.Response, error) {
 	return res, err
 }
 
-// connection wraps a net.Conn, because an atomic.Value takes one type only.
-type connection struct{ conn any }
+// connection is what the attempt was given; conn identifies it.
+type connection struct {
+	conn any
+	idle time.Duration // before the attempt got it
+}
+
+// staleAfter is how long a kept-alive connection must have been idle for its
+// sudden end to be nobody's fault: the other side closed it meanwhile.
+const staleAfter = 2 * time.Second
+
+// stale reports that a kept-alive connection ended before any answer came.
+func (c connection) stale(answered bool) bool { return !answered && c.idle >= staleAfter }
 
 // unsent reports that provably nothing was sent: no connection was ever had.
 func (a *attempt) unsent() bool { return a.asked.Load() && !a.got.Load() }
@@ -122,7 +135,7 @@ func (a *attempt) read(res *http.Response, err error, idle *atomic.Bool) *oncewa
 	a.header = res.Header
 	a.response.HTTPStatus = res.StatusCode
 	a.response.ProviderRequestID = requestID(res.Header)
-	a.observe(res.Header)
+	a.headerAt = a.router.cfg.Now()
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, classify.MaxBody)) // what came of it is enough
 		return a.classify(classify.HTTP, body, nil)

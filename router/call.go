@@ -69,6 +69,7 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	a.response.ReasoningStripped = rendered.Stripped
 	f := a.run(ctx)
 	a.settle(f)
+	a.observe()
 	return a.response, f
 }
 

@@ -48,7 +48,10 @@ func (a *attempt) count(f *onceward.Failure) {
 	case ownMachine(a.transport):
 		excuse(onceward.ScopeEgress, "this machine could not make a connection")
 		return
-	case f.Class == onceward.ClassNetwork && !a.candidate.Resource.Health.Conns.First(a.connKey()):
+	case f.Class == onceward.ClassNetwork && a.connection().stale(a.answered.Load()):
+		excuse(onceward.ScopeResource, "a kept-alive connection had been closed meanwhile")
+		return
+	case f.Class == onceward.ClassNetwork && !a.candidate.Resource.Health.Conns.First(a.connection().conn):
 		excuse(onceward.ScopeResource, "another stream died with the same connection and was counted")
 		return
 	}
@@ -73,11 +76,10 @@ func ownMachine(err error) bool {
 	return false
 }
 
-func (a *attempt) connKey() any {
-	if c, ok := a.conn.Load().(connection); ok {
-		return c.conn
-	}
-	return nil
+// connection returns what the attempt was given, the zero value before it.
+func (a *attempt) connection() connection {
+	c, _ := a.conn.Load().(connection)
+	return c
 }
 
 // payload identifies what was asked, whatever resource it went to.
@@ -143,12 +145,15 @@ func sharedByAccount(f *onceward.Failure) bool {
 	return f.Scope == onceward.ScopeAccount && (f.Class == onceward.ClassBilling || f.Class == onceward.ClassQuotaExhausted)
 }
 
-// observe learns quota from the headers of any answer.
-func (a *attempt) observe(h http.Header) {
-	now := a.router.cfg.Now().UnixNano()
-	pair := a.candidate.Health
-	pair.Requests.Observe(now, number(h, "X-Ratelimit-Limit-Requests"), number(h, "X-Ratelimit-Remaining-Requests"))
-	pair.Tokens.Observe(now, number(h, "X-Ratelimit-Limit-Tokens"), number(h, "X-Ratelimit-Remaining-Tokens"))
+// observe learns quota from the headers of any answer. It comes after the
+// estimate was replaced by the true usage, which the headers have counted.
+func (a *attempt) observe() {
+	if a.header == nil {
+		return
+	}
+	at, h, pair := a.headerAt.UnixNano(), a.header, a.candidate.Health
+	pair.Requests.Observe(at, number(h, "X-Ratelimit-Limit-Requests"), number(h, "X-Ratelimit-Remaining-Requests"))
+	pair.Tokens.Observe(at, number(h, "X-Ratelimit-Limit-Tokens"), number(h, "X-Ratelimit-Remaining-Tokens"))
 }
 
 // number reads a count; what is none is unknown.

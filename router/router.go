@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"time"
 
@@ -31,18 +32,19 @@ func New(cfg Config) (*Router, error) {
 	}
 	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024)}
 	r.table = route.NewTable(r.all, cfg.Affinity == "soft")
-	hosts := map[string]bool{}
+	var hosts []string
 	transport := cfg.Transport
 	if transport == nil {
 		transport = newTransport()
 	}
 	for _, res := range cfg.Resources {
 		r.endpoints[res.Name] = newEndpoint(res, transport)
-		if base, err := url.Parse(res.BaseURL); err == nil {
-			hosts[base.Hostname()] = true
+		base, err := url.Parse(res.BaseURL)
+		if err == nil && net.ParseIP(base.Hostname()) == nil { // an address is never resolved
+			hosts = append(hosts, base.Hostname())
 		}
 	}
-	r.local = health.NewLocalFaults(len(hosts), 30*time.Second)
+	r.local = health.NewLocalFaults(hosts, 30*time.Second)
 	return r, nil
 }
 

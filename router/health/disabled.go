@@ -28,12 +28,12 @@ func (s *Switch) Off(now time.Time) *Disabled {
 	return d
 }
 
-// Disable turns it off and reports whether that changed anything: the first
-// reason stays, and a later one only prolongs it.
+// Disable turns it off and reports whether that changed anything. A reason that
+// holds for longer stays; Since is when it was turned off first.
 func (s *Switch) Disable(d Disabled) bool {
 	for {
 		old := s.off.Load()
-		if old != nil && old.Class == d.Class && !expired(old, d.Since) {
+		if old != nil && !expired(old, d.Since) {
 			if old.Until.IsZero() || !d.Until.IsZero() && !d.Until.After(old.Until) {
 				return false
 			}

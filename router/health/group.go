@@ -35,7 +35,7 @@ func (g *Group) First(key any) bool {
 // name resolution fails for every host of the pool, none of them is to blame.
 // Make it with NewLocalFaults.
 type LocalFaults struct {
-	hosts int
+	hosts map[string]bool
 	keep  time.Duration
 
 	mu     sync.Mutex
@@ -43,14 +43,23 @@ type LocalFaults struct {
 	undo   []func()
 }
 
-// NewLocalFaults watches so many distinct hosts; a failure is forgotten after d.
-func NewLocalFaults(hosts int, d time.Duration) *LocalFaults {
-	return &LocalFaults{hosts: hosts, keep: d, failed: map[string]time.Time{}}
+// NewLocalFaults watches the hosts of a pool, by name; a failure is forgotten
+// after keep.
+func NewLocalFaults(hosts []string, keep time.Duration) *LocalFaults {
+	l := &LocalFaults{hosts: map[string]bool{}, keep: keep, failed: map[string]time.Time{}}
+	for _, h := range hosts {
+		l.hosts[h] = true
+	}
+	return l
 }
 
 // Failed records that host could not be resolved. It returns true when that
-// holds for every host, and then undoes the marks that were kept with Keep.
+// holds for every host of the pool, or when host is none of them, which is the
+// proxy; and then undoes the marks that were kept with Keep.
 func (l *LocalFaults) Failed(host string, now time.Time) bool {
+	if !l.hosts[host] {
+		return true
+	}
 	l.mu.Lock()
 	l.failed[host] = now
 	for h, at := range l.failed {
@@ -58,7 +67,7 @@ func (l *LocalFaults) Failed(host string, now time.Time) bool {
 			delete(l.failed, h)
 		}
 	}
-	local := len(l.failed) >= l.hosts
+	local := len(l.failed) == len(l.hosts)
 	var undo []func()
 	if local {
 		undo, l.undo = l.undo, nil

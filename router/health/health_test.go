@@ -110,6 +110,11 @@ func TestSwitchKeepsItsFirstReason(t *testing.T) {
 	if !s.Enable() || s.Enable() || s.Off(t0) != nil {
 		t.Error("not enabled once")
 	}
+	s.Disable(Disabled{Reason: "no money", Since: t0})
+	if s.Disable(Disabled{Reason: "quota", Since: t0, Until: t0.Add(time.Hour)}) {
+		t.Error("a passing reason replaced one without an end")
+	}
+	s.Enable()
 	s.Disable(Disabled{Reason: "passing", Since: t0, Until: t0.Add(time.Minute)})
 	if s.Off(t0.Add(59*time.Second)) == nil || s.Off(t0.Add(time.Minute)) != nil {
 		t.Error("expiry is not kept")
@@ -189,7 +194,7 @@ func TestPoisonousPayload(t *testing.T) {
 }
 
 func TestResolutionThatFailsEverywhereIsThisMachine(t *testing.T) {
-	l := NewLocalFaults(3, time.Minute)
+	l := NewLocalFaults([]string{"a", "b", "c"}, time.Minute)
 	undone := 0
 	l.Keep(func() { undone++ })
 	if l.Failed("a", t0) || l.Failed("a", t0) || l.Failed("b", t0) {
@@ -199,6 +204,9 @@ func TestResolutionThatFailsEverywhereIsThisMachine(t *testing.T) {
 		t.Errorf("all three failed; %d marks taken back", undone)
 	}
 	l.Worked()
+	if !l.Failed("proxy", t0) {
+		t.Error("a host that is none of the pool's was blamed on one of them")
+	}
 	if l.Failed("a", t0) {
 		t.Error("one success did not end it")
 	}

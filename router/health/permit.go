@@ -96,12 +96,13 @@ func (p *Permit) returnQuota() {
 	}
 }
 
-// Used replaces the estimate of tokens by what was used. What the resource's
-// own headers say is left alone: they have counted this request already.
+// Used replaces the estimate of tokens by what was used.
 func (p *Permit) Used(tokens int64) {
-	if spare := p.taken[2] - tokens; spare > 0 {
-		p.pair.Resource.Tokens.Give(spare)
-		p.taken[2] = tokens
+	for i, b := range p.pair.buckets() {
+		if spare := p.taken[i] - tokens; i >= 2 && spare > 0 {
+			b.Give(spare)
+			p.taken[i] = tokens
+		}
 	}
 }
 

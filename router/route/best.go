@@ -44,8 +44,9 @@ func (s *selection) best(affinity bool, left []passed) (*passed, string) {
 // affine takes the resource with the warm prompt cache, else the winner of the
 // rendezvous, each only inside its bound of load.
 func (s *selection) affine(left []passed) (*passed, string) {
-	total, weights := int64(1), 0.0
+	total, weights, equal := int64(1), 0.0, true
 	for i := range left {
+		equal = equal && left[i].Weight == left[0].Weight
 		total += left[i].Resource.Health.InFlight.Load()
 		weights += left[i].Weight
 	}
@@ -68,7 +69,10 @@ func (s *selection) affine(left []passed) (*passed, string) {
 	var high, highest float64
 	for i := range left {
 		p := &left[i]
-		v := score(key, p.seed, p.Weight)
+		v := uniform(key, p.seed)
+		if !equal {
+			v = score(key, p.seed, p.Weight)
+		}
 		if first == nil || v > highest {
 			first, highest = p, v
 		}

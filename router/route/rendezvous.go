@@ -32,8 +32,10 @@ func mix(x uint64) uint64 {
 // score is the weighted rendezvous score of a resource for a key: the highest
 // wins, each resource wins in proportion to its weight, and taking one away
 // moves only the keys that it had.
-func score(key, seed uint64, weight float64) float64 {
-	// 53 bits make a number in (0,1): never 0, whose logarithm is infinite.
-	u := (float64(mix(key^seed)>>11) + 0.5) / (1 << 53)
-	return -weight / math.Log(u)
+func score(key, seed uint64, weight float64) float64 { return -weight / math.Log(uniform(key, seed)) }
+
+// uniform is the score among equal weights: the same order without a logarithm.
+// It is in (0,1), never 0, whose logarithm is infinite.
+func uniform(key, seed uint64) float64 {
+	return (float64(mix(key^seed)>>11) + 0.5) / (1 << 53)
 }

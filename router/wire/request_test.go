@@ -157,3 +157,27 @@ func FuzzMembers(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkRender300Items(b *testing.B) {
+	var in []onceward.Item
+	for i := range 100 {
+		for _, s := range []string{
+			fmt.Sprintf(`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"%s"}`, i, strings.Repeat("g", 2000)),
+			fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"c%d","name":"f","arguments":"{}"}`, i, i),
+			fmt.Sprintf(`{"type":"function_call_output","call_id":"c%d","output":"%s"}`, i, strings.Repeat("x", 4000)),
+		} {
+			item, err := onceward.NewItem([]byte(s), "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			in = append(in, item)
+		}
+	}
+	req := onceward.ModelRequest{RunKey: "wf/run", Items: in}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Render(req, Target{Deployment: "d"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
