@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -29,9 +30,9 @@ const (
 const (
 	Lease     = 6 * time.Second
 	Skew      = 500 * time.Millisecond
-	Heartbeat = 1500 * time.Millisecond
+	Heartbeat = 2 * time.Second
 	// Patience bounds every wait of a test.
-	Patience = 90 * time.Second
+	Patience = 2 * time.Minute
 )
 
 // Options is what a test sets. The zero value is a refund agent with two
@@ -70,10 +71,11 @@ type Bench struct {
 	deaths  int
 	wait    sync.WaitGroup
 
-	beforeCommit, afterCommit func(n int) // set before the first worker is started
-	commits                   struct {
+	beforeCommit, afterCommit, onRead func(n int) // set before the first worker is started
+	seen                              struct {
 		sync.Mutex
-		before, after int
+		before, after, reads int
+		keys                 []string // of requests to refund
 	}
 }
 
@@ -122,14 +124,14 @@ func (b *Bench) startPool(o Options) {
 }
 
 func (b *Bench) startPayments(cfg payments.Config) {
-	cfg.BeforeCommit = func(payments.RefundRequest) { b.commit(&b.commits.before, b.beforeCommit) }
-	cfg.AfterCommit = func(payments.Refund) { b.commit(&b.commits.after, b.afterCommit) }
+	cfg.BeforeCommit = func(payments.RefundRequest) { b.count(&b.seen.before, b.beforeCommit) }
+	cfg.AfterCommit = func(payments.Refund) { b.count(&b.seen.after, b.afterCommit) }
 	service, err := payments.New(cfg)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.Payments = service
-	listener := httptest.NewServer(service.Handler())
+	listener := httptest.NewServer(b.watch(service.Handler()))
 	b.paymentsURL = listener.URL
 	b.t.Cleanup(func() {
 		if err := service.Close(); err != nil {
@@ -139,11 +141,26 @@ func (b *Bench) startPayments(cfg payments.Config) {
 	})
 }
 
-func (b *Bench) commit(counter *int, hook func(int)) {
-	b.commits.Lock()
+// watch sees what payments is asked before it answers.
+func (b *Bench) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refunds" && r.Method == http.MethodGet {
+			b.count(&b.seen.reads, b.onRead)
+		}
+		if r.URL.Path == "/refunds" && r.Method == http.MethodPost {
+			b.seen.Lock()
+			b.seen.keys = append(b.seen.keys, r.Header.Get("Idempotency-Key"))
+			b.seen.Unlock()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (b *Bench) count(counter *int, hook func(int)) {
+	b.seen.Lock()
 	*counter++
 	n := *counter
-	b.commits.Unlock()
+	b.seen.Unlock()
 	if hook != nil {
 		hook(n)
 	}
@@ -155,6 +172,17 @@ func (b *Bench) OnBeforeCommit(hook func(n int)) { b.beforeCommit = hook }
 
 // OnAfterCommit sets what happens when a refund is paid and not answered.
 func (b *Bench) OnAfterCommit(hook func(n int)) { b.afterCommit = hook }
+
+// OnRead sets what happens when payments is asked for the refunds of an action,
+// before it answers.
+func (b *Bench) OnRead(hook func(n int)) { b.onRead = hook }
+
+// Keys returns the idempotency keys of the requests to refund.
+func (b *Bench) Keys() []string {
+	b.seen.Lock()
+	defer b.seen.Unlock()
+	return append([]string(nil), b.seen.keys...)
+}
 
 func (b *Bench) configuration(o Options) string {
 	var s strings.Builder
@@ -190,15 +218,15 @@ pool:
 	fmt.Fprintf(&s, `tasks:
   refund:
     model: gpt-5.6
-    budget: {attempts: %d, cost_usd: 2, attempt_cost_usd: 0.20, deadline: 2m, people_deadline: 1h}
+    budget: {attempts: %d, cost_usd: 2, attempt_cost_usd: 0.20, deadline: 3m, people_deadline: 1h}
     max_output_tokens: 4000
-    timeouts: {first_event: 4s, idle: 3s, attempt: 12s}
+    timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
     degraded: %s
   long:
     model: gpt-5.6
     budget: {attempts: 400, cost_usd: 500, attempt_cost_usd: 5, deadline: 5m, people_deadline: 1h}
     max_output_tokens: 4000
-    timeouts: {first_event: 4s, idle: 3s, attempt: 12s}
+    timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
 `, attempts, degraded)
 	return s.String()
 }

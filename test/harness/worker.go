@@ -80,7 +80,11 @@ func (w *Worker) Stop() error {
 	return w.err
 }
 
-// Continue wakes a process that stopped itself at --stop-at.
+// Suspend stops the process as a virtual machine that is moved, or a page fault
+// that never ends: it is alive and does nothing.
+func (w *Worker) Suspend() { _ = w.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Continue wakes a process after Suspend or --stop-at.
 func (w *Worker) Continue() { _ = w.cmd.Process.Signal(syscall.SIGCONT) }
 
 // Live returns the worker that was started last.
