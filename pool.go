@@ -17,6 +17,7 @@ const (
 	UpdateEnable  = "onceward.enable"
 	UpdateDisable = "onceward.disable"
 	SignalReport  = "onceward.report" // a worker tells what it has disabled
+	SignalRoutes  = "onceward.routes" // a worker tells which routes its configuration has
 	QueryHealth   = "onceward.health"
 	MemoHealth    = "onceward_health" // the same, readable while no worker runs
 )
@@ -108,6 +109,13 @@ type PoolInput struct {
 type PoolRoute struct {
 	Resource string   `json:"resource"`
 	Models   []string `json:"models"`
+}
+
+// PoolRoutes is what a starting worker tells the Pool of its configuration. The
+// last worker to start decides.
+type PoolRoutes struct {
+	Routes []PoolRoute  `json:"routes"`
+	Retest RetestPolicy `json:"retest"`
 }
 
 // RetestPolicy says when a disabled route is tested: First after it was

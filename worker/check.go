@@ -111,6 +111,12 @@ func checkPool(c Config, refuse refusal) {
 		refuse("pool.breaker.consecutive", "%d is not positive", p.Breaker.Consecutive)
 	}
 	positive(refuse, "pool.breaker.open_for", p.Breaker.OpenFor)
+	if p.Retest.First < 0 {
+		refuse("pool.retest.first", "%s is negative; 0s is never", p.Retest.First)
+	}
+	if p.Retest.Most < p.Retest.First {
+		refuse("pool.retest.most", "%s is shorter than first (%s)", p.Retest.Most, p.Retest.First)
+	}
 	if longest, task := c.longestAttempt(); p.Breaker.Window < longest || p.Breaker.Window <= 0 {
 		refuse("pool.breaker.window", "%s is shorter than the longest attempt (tasks.%s.timeouts.attempt: %s): its failures would leave the window before they are counted; make it at least that", p.Breaker.Window, task, longest)
 	}

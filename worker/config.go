@@ -71,7 +71,15 @@ type Pool struct {
 	Affinity      string // soft (default) | off
 	CrossBoundary string // strip (default) | wait | fail
 	Breaker       Breaker
+	Retest        Retest
 	Resources     []Resource
+}
+
+// Retest says when a disabled route is tested with one cheap request: First
+// after it was disabled, then with doubling pauses up to Most. First 0 is never.
+type Retest struct {
+	First time.Duration // default 5 m
+	Most  time.Duration // default 6 h
 }
 
 // Breaker opens on Failures within Window or on Consecutive failures in a row.
@@ -155,6 +163,7 @@ func defaults() Config {
 		Pool: Pool{
 			Name: "main", Affinity: "soft", CrossBoundary: "strip",
 			Breaker: Breaker{Failures: 5, Consecutive: 3, Window: 300 * time.Second, OpenFor: 30 * time.Second},
+			Retest:  Retest{First: 5 * time.Minute, Most: 6 * time.Hour},
 		},
 	}
 }

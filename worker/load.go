@@ -132,6 +132,11 @@ func (l *loader) pool(o *object, p *Pool) {
 		s.duration("open_for", &p.Breaker.OpenFor)
 		s.end()
 	}
+	if s, ok := o.child("retest"); ok {
+		s.duration("first", &p.Retest.First)
+		s.duration("most", &p.Retest.Most)
+		s.end()
+	}
 	o.each("resources", "name", func(s *object) { p.Resources = append(p.Resources, l.resource(s)) })
 	o.end()
 }

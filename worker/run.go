@@ -28,7 +28,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.look(ctx); err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
-	acts, err := w.activities()
+	record := newPoolSync(w)
+	acts, err := w.activities(record)
 	if err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
@@ -42,6 +43,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
+	record.begin(ctx)
 	// Commits first: a run must not find its actions' queue without a worker.
 	if err := commits.Start(); err != nil {
 		return fmt.Errorf("start worker of %s: %w", onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), err)
@@ -51,6 +53,10 @@ func (w *Worker) Run(ctx context.Context) error {
 		return fmt.Errorf("start worker of %s: %w", w.cfg.Temporal.TaskQueue, err)
 	}
 	w.log.Info("worker started", "namespace", w.cfg.Temporal.Namespace, "task_queue", w.cfg.Temporal.TaskQueue, "agents", w.order, "release", w.cfg.Temporal.Release)
+	syncing, stopSync := context.WithCancel(context.WithoutCancel(ctx))
+	var synced sync.WaitGroup
+	synced.Go(func() { record.run(syncing) }) // attempts that end while the worker drains report too
+	defer func() { stopSync(); synced.Wait() }()
 	var failed error
 	select {
 	case <-ctx.Done():
@@ -83,24 +89,19 @@ func (w *Worker) begin() error {
 }
 
 // activities makes router and activities.
-func (w *Worker) activities() (*activities.Activities, error) {
+func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 	cfg := w.cfg.RouterConfig()
 	for _, r := range cfg.Resources {
 		if openKey(r) {
 			w.log.Warn("base_url is plain http and not of this machine: the credential can be read on the way", "resource", r.Name)
 		}
 	}
-	cfg.OnChange = func(c router.Change) {
-		if c.Enabled {
-			w.log.Info("resource enabled", "resource", c.Resource, "model", c.Model)
-			return
-		}
-		w.log.Warn("resource disabled", "resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason, "until", c.Disabled.Until)
-	}
+	cfg.OnChange = record.changed
 	r, err := router.New(cfg)
 	if err != nil {
 		return nil, err
 	}
+	record.router = r
 	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents})
 }
 
@@ -139,6 +140,7 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	commits = sdk.New(w.client, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
 
 	runs.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
+	runs.RegisterWorkflowWithOptions(workflows.Pool, workflow.RegisterOptions{Name: onceward.WorkflowPool})
 	for _, user := range w.workflows {
 		runs.RegisterWorkflowWithOptions(user.fn, workflow.RegisterOptions{Name: user.name})
 	}
@@ -147,6 +149,7 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	registerAs(runs, onceward.ActivityWriteItem, acts.WriteItem)
 	registerAs(runs, onceward.ActivityCallModel, acts.CallModel)
 	registerAs(runs, onceward.ActivityAct, acts.Act)
+	registerAs(runs, onceward.ActivityTestResource, acts.TestResource)
 	for _, agent := range w.order {
 		for name, tool := range w.agents[agent].Tools {
 			if tool.Tool.Kind == onceward.KindRead {

@@ -50,7 +50,7 @@ func TestAllRegistrationsAreAcceptedByTheSDK(t *testing.T) {
 	if err := w.Register(refundWorkflow, shopAgent(), &shop{}); err != nil {
 		t.Fatal(err)
 	}
-	acts, err := w.activities()
+	acts, err := w.activities(newPoolSync(w))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,11 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 	reports := workflow.GetSignalChannelWithOptions(ctx, onceward.SignalReport, workflow.SignalChannelOptions{
 		Description: "A worker has disabled a route.",
 	})
+	routes := workflow.GetSignalChannelWithOptions(ctx, onceward.SignalRoutes, workflow.SignalChannelOptions{
+		Description: "A worker started with these routes.",
+	})
 	for {
+		p.configure(ctx, routes)
 		p.drain(ctx, reports)
 		p.expire(workflow.Now(ctx))
 		if due := p.due(workflow.Now(ctx)); due >= 0 {
@@ -49,19 +53,20 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 			p.publish(ctx)
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
+			p.configure(ctx, routes)
 			p.drain(ctx, reports)
 			next := p.in
 			next.Health = p.health
 			return workflow.NewContinueAsNewError(ctx, onceward.WorkflowPool, next)
 		}
-		if err := p.sleep(ctx, reports); err != nil {
+		if err := p.sleep(ctx, reports, routes); err != nil {
 			return err
 		}
 	}
 }
 
 // sleep waits for the next thing due, a change or a report.
-func (p *pool) sleep(ctx workflow.Context, reports workflow.ReceiveChannel) error {
+func (p *pool) sleep(ctx workflow.Context, reports, routes workflow.ReceiveChannel) error {
 	pause := poolIdle
 	now := workflow.Now(ctx)
 	for _, d := range p.health.Disabled {
@@ -73,8 +78,31 @@ func (p *pool) sleep(ctx workflow.Context, reports workflow.ReceiveChannel) erro
 	}
 	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: pause, TimerOptions: workflow.TimerOptions{Summary: "wait for the next test or expiry"},
-	}, func() bool { return p.changed || reports.Len() > 0 })
+	}, func() bool { return p.changed || reports.Len() > 0 || routes.Len() > 0 })
 	return err
+}
+
+// configure takes over the routes of the last worker that started, and forgets
+// what is disabled of routes that are gone.
+func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
+	for routes.Len() > 0 {
+		var next onceward.PoolRoutes
+		if err := receive(ctx, routes, &next); err != nil {
+			workflow.GetLogger(ctx).Warn("routes refused", "error", err)
+			continue
+		}
+		p.in.Routes, p.in.Retest = next.Routes, next.Retest
+		var left []onceward.Disabled
+		for _, d := range p.health.Disabled {
+			if p.known(d.Resource, d.Model) == nil {
+				left = append(left, d)
+			}
+		}
+		if len(left) != len(p.health.Disabled) {
+			p.health.Disabled = left
+			p.touch()
+		}
+	}
 }
 
 // drain takes all reports that have come: what is unread when the workflow
@@ -93,7 +121,7 @@ func (p *pool) drain(ctx workflow.Context, reports workflow.ReceiveChannel) {
 // report takes a worker's report. One that is older than the last enabling of
 // its route, or says nothing new, changes nothing.
 func (p *pool) report(now time.Time, r onceward.PoolReport) {
-	if p.known(r.Resource, r.Model) != nil {
+	if p.known(r.Resource, r.Model) != nil { // a worker with another configuration
 		return
 	}
 	for _, e := range p.health.Enabled {
