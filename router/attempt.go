@@ -215,11 +215,7 @@ func (a *attempt) readStream(in io.Reader, idle *atomic.Bool) *onceward.Failure 
 		}
 		a.progress(a.phase())
 		if err != nil {
-			f := a.classify(classify.SSE, []byte("data: "+string(a.stream.Last)), nil)
-			if f.Class == onceward.ClassUnknown {
-				f = a.failure(onceward.ClassInvalidOutput, a.phase(), err.Error())
-			}
-			return f
+			return a.failure(onceward.ClassNetwork, a.phase(), err.Error()) // bytes were lost or mixed on the way
 		}
 		if terminal {
 			a.drain(events)

@@ -114,7 +114,8 @@ func (a *attempt) settle(f *onceward.Failure) {
 	case f != nil && (f.NotSent || f.HTTPStatus >= 300 || a.unsent()):
 		a.response.Cost, a.response.CostBasis = 0, onceward.CostMeasured
 	default: // it may have been billed: absent usage is unknown, never 0
-		a.response.Cost, a.response.CostBasis = a.ceiling, onceward.CostReserved
+		a.response.Cost = max(a.ceiling, a.candidate.Price.Cost(usage))
+		a.response.CostBasis = onceward.CostReserved
 	}
 }
 

@@ -183,11 +183,17 @@ func TestEveryFaultIsOneRequest(t *testing.T) {
 				if err := p.SetFaults(f); err != nil {
 					t.Fatal(err)
 				}
-				ctx := t.Context()
-				if hangs[kind] {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
-					defer cancel()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if hangs[kind] && kind != routertest.FaultHangEvents { // the caller gives up once the request is there
+					defer p.OnRequest(func(routertest.Request) { cancel() })()
+				}
+				if kind == routertest.FaultHangEvents {
+					defer p.OnEvent(func(_ routertest.Request, e routertest.Event) {
+						if e.N == f.AfterEvents {
+							cancel()
+						}
+					})()
 				}
 				res, err := begin(t, r).turn(ctx, "a")
 				if n := p.Attempts() - before; n != 1 {

@@ -30,15 +30,14 @@ func New(cfg Config) (*Router, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("make router: %w", err)
 	}
+	if cfg.Transport == nil {
+		cfg.Transport = newTransport()
+	}
 	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024)}
 	r.table = route.NewTable(r.all, cfg.Affinity == "soft")
 	var hosts []string
-	transport := cfg.Transport
-	if transport == nil {
-		transport = newTransport()
-	}
 	for _, res := range cfg.Resources {
-		r.endpoints[res.Name] = newEndpoint(res, transport)
+		r.endpoints[res.Name] = newEndpoint(res, cfg.Transport)
 		base, err := url.Parse(res.BaseURL)
 		if err == nil && net.ParseIP(base.Hostname()) == nil { // an address is never resolved
 			hosts = append(hosts, base.Hostname())

@@ -159,6 +159,9 @@ func readAnswer(response []byte, streamed []entry) (Answer, error) {
 		snapshot = collect(snapshot, entry{index: i, head: headOf(raw), raw: raw})
 	}
 	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Usage: readUsage(body.Usage)}
+	if a.Usage.OutputTokens == 0 && len(a.Items) > 0 {
+		a.Usage.Known = false // half a count
+	}
 	return a, a.index()
 }
 

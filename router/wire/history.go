@@ -3,6 +3,8 @@ package wire
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
+	"strings"
 
 	"github.com/onceward/onceward"
 )
@@ -10,13 +12,32 @@ import (
 // maxCallID is the longest call id that every host takes.
 const maxCallID = 64
 
-// callID shortens a call id that the wire does not take. The same id always
-// gives the same result, so that call and output stay joined.
-func callID(id string) string {
-	if len(id) <= maxCallID {
-		return id
+// callIDs maps the call ids of a transcript to what goes on the wire. Some
+// hosts use longer ids than others take, and some count from call_0 again in
+// every response. Call and output get the same id, and the same one in every
+// turn; the transcript keeps what the model wrote.
+type callIDs map[string]int // how many calls have had the id so far
+
+// next returns the wire id of an item's call id, in the order of the transcript.
+func (c callIDs) next(item onceward.Item) string {
+	id := item.CallID
+	if id == "" {
+		return ""
 	}
-	sum := sha256.Sum256([]byte(id))
+	if strings.HasSuffix(item.Type, "_call") {
+		c[id]++
+	}
+	if n := c[id]; n > 1 {
+		return digestID(id + "\x00" + strconv.Itoa(n))
+	}
+	if len(id) > maxCallID {
+		return digestID(id)
+	}
+	return id
+}
+
+func digestID(s string) string {
+	sum := sha256.Sum256([]byte(s))
 	return "call_" + hex.EncodeToString(sum[:20])
 }
 
@@ -28,7 +49,7 @@ func isOutput(typ string) bool {
 }
 
 // orphans marks calls without an output and outputs without a call, and the
-// reasoning item right before an orphan call: it must not stand alone. Other
+// reasoning that only an orphan call followed: it must not stand alone. Other
 // items are left as they are.
 func orphans(items []onceward.Item) map[int]bool {
 	calls, outputs := map[string]bool{}, map[string]bool{}
@@ -40,15 +61,20 @@ func orphans(items []onceward.Item) map[int]bool {
 		}
 	}
 	drop := map[int]bool{}
-	for i, item := range items {
-		if isCall(item.Type) && !outputs[item.CallID] {
+	followed := false // by an item of the model that stays
+	for i := len(items) - 1; i >= 0; i-- {
+		switch item := items[i]; {
+		case isCall(item.Type) && !outputs[item.CallID]:
 			drop[i] = true
-			if i > 0 && items[i-1].Type == "reasoning" {
-				drop[i-1] = true
-			}
-		}
-		if isOutput(item.Type) && !calls[item.CallID] {
-			drop[i] = true
+		case isOutput(item.Type):
+			drop[i] = !calls[item.CallID]
+			followed = false
+		case item.Type == "reasoning":
+			drop[i] = !followed && drop[i+1]
+		case item.Type == "message" && text(member(item.Raw, "role")) != "assistant":
+			followed = false
+		default:
+			followed = true
 		}
 	}
 	return drop

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/onceward/onceward"
 )
@@ -114,6 +115,7 @@ func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err
 	// An item with an id wants the reasoning item it was made with. Without that
 	// one its own id must go too.
 	lonely := false
+	ids := callIDs{}
 	w.raw(`,"input":[`)
 	first := true
 	for i, item := range req.Items {
@@ -135,20 +137,27 @@ func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err
 			w.raw(`,`)
 		}
 		first = false
-		w.item(item, omitIDs || lonely)
+		if err := w.item(item, ids.next(item), omitIDs || lonely, to.Capability.ListOutput); err != nil {
+			return stripped, err
+		}
 	}
 	w.raw(`]`)
 	return stripped, nil
 }
 
 // item writes one item without what hosts give out and do not take back.
-func (w *writer) item(item onceward.Item, omitID bool) {
-	long := len(item.CallID) > maxCallID
+func (w *writer) item(item onceward.Item, callID string, omitID, lists bool) error {
 	reasoning := item.Type == "reasoning"
-	if !reasoning && !long && !(omitID && item.ID != "") && member(item.Raw, "created_by") == nil {
-		w.buf = append(w.buf, item.Raw...)
-		return
+	flatten := false
+	if !lists && isOutput(item.Type) {
+		output := member(item.Raw, "output")
+		flatten = len(output) > 0 && output[0] == '['
 	}
+	if !reasoning && !flatten && callID == item.CallID && !(omitID && item.ID != "") && member(item.Raw, "created_by") == nil {
+		w.buf = append(w.buf, item.Raw...)
+		return nil
+	}
+	var failed error
 	w.raw(`{`)
 	first := true
 	members(item.Raw, func(key, value []byte) bool {
@@ -169,14 +178,40 @@ func (w *writer) item(item onceward.Item, omitID bool) {
 		}
 		first = false
 		w.raw(`"`).raw(string(key)).raw(`":`)
-		if long && string(key) == "call_id" {
-			w.str(callID(item.CallID))
-		} else {
+		switch {
+		case string(key) == "call_id":
+			w.str(callID)
+		case flatten && string(key) == "output":
+			var flat string
+			flat, failed = flatText(value)
+			w.str(flat)
+		default:
 			w.buf = append(w.buf, value...)
 		}
-		return true
+		return failed == nil
 	})
 	w.raw(`}`)
+	return failed
+}
+
+// flatText joins the text parts of a list. A part that is no text cannot be
+// sent to a host without lists; requirements keep such a request away from it.
+func flatText(list []byte) (string, error) {
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(list, &parts); err != nil {
+		return "", fmt.Errorf("render output list: %w", err)
+	}
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
+		if !strings.HasSuffix(p.Type, "text") {
+			return "", fmt.Errorf("render output list: this deployment takes no lists, and a part is %s", p.Type)
+		}
+		texts = append(texts, p.Text)
+	}
+	return strings.Join(texts, "\n"), nil
 }
 
 // idIsJoin names the items whose id another item refers to.

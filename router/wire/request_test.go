@@ -76,8 +76,21 @@ func TestInputItems(t *testing.T) {
 		"repair_history drops an orphan output":       {in: []string{user, out}, repair: onceward.RepairHistory, want: []string{user}},
 		"repair_history leaves the rest alone":        {in: []string{user, "a@" + rsA, fc, out, `{"type":"web_search_call","id":"ws_1"}`}, repair: onceward.RepairHistory, want: []string{user, rsA, fc, out, `{"type":"web_search_call","id":"ws_1"}`}},
 		"an orphan stays where no repair is asked":    {in: []string{user, fc}, want: []string{user, fc}},
-		"an over-long call id is the same both times": {in: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, long), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, long)}, want: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, callID(long)), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, callID(long))}},
-		"unknown members and numbers survive":         {in: []string{`{"type":"new_thing","x":1.10,"y":{"z":[1,2]},"id":"n_1"}`}, want: []string{`{"type":"new_thing","x":1.10,"y":{"z":[1,2]},"id":"n_1"}`}},
+		"an over-long call id is the same both times": {in: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, long), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, long)}, want: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, digestID(long)), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, digestID(long))}},
+		"a call id that comes again is another call": {in: []string{fcBare, out, fcBare, out, fcBare}, want: []string{fcBare, out,
+			strings.Replace(fcBare, "c1", digestID("c1\x002"), 1), strings.Replace(out, "c1", digestID("c1\x002"), 1),
+			strings.Replace(fcBare, "c1", digestID("c1\x003"), 1)}},
+		"repair_history keeps reasoning that another item follows": {
+			in: []string{user, "a@" + rsA, fc2, fc, out}, repair: onceward.RepairHistory, want: []string{user, rsA, fc, out}},
+		"repair_history drops all reasoning that only the orphan followed": {
+			in: []string{user, "a@" + rsA, fc, out, "a@" + rsA, "a@" + rsA, fc2, user}, repair: onceward.RepairHistory, want: []string{user, rsA, fc, out, user}},
+		"a list of texts is flattened for a host without lists": {
+			in:   []string{`{"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]}`},
+			want: []string{`{"type":"function_call_output","call_id":"c1","output":"a\nb"}`}},
+		"an empty list is an empty text": {in: []string{`{"type":"function_call_output","call_id":"c1","output":[]}`}, want: []string{`{"type":"function_call_output","call_id":"c1","output":""}`}},
+		"empty values are kept": {in: []string{`{"type":"function_call_output","call_id":"c1","output":""}`, `{"type":"custom_tool_call_output","call_id":"","output":"","x":null,"y":[]}`},
+			want: []string{`{"type":"function_call_output","call_id":"c1","output":""}`, `{"type":"custom_tool_call_output","call_id":"","output":"","x":null,"y":[]}`}},
+		"unknown members and numbers survive": {in: []string{`{"type":"new_thing","x":1.10,"y":{"z":[1,2]},"id":"n_1"}`}, want: []string{`{"type":"new_thing","x":1.10,"y":{"z":[1,2]},"id":"n_1"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := Target{Deployment: "d", Boundary: "a", MaxOutputTokens: 10, Capability: onceward.Capability{EncryptedReasoning: true}}
@@ -93,7 +106,7 @@ func TestInputItems(t *testing.T) {
 			}
 		})
 	}
-	if n := len(callID(long)); n > maxCallID {
+	if n := len(digestID(long)); n > maxCallID {
 		t.Errorf("shortened to %d", n)
 	}
 }
@@ -142,6 +155,16 @@ func TestCompactionOfAnotherBoundaryIsRefused(t *testing.T) {
 	in := items(t, `b@{"type":"compaction","id":"cmp_1","encrypted_content":"x"}`)
 	if _, err := Render(onceward.ModelRequest{Items: in}, Target{Boundary: "a"}); err == nil {
 		t.Error("it was sent or left out")
+	}
+}
+
+func TestImageForAHostWithoutListsIsRefused(t *testing.T) {
+	in := items(t, `{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"x"}]}`)
+	if _, err := Render(onceward.ModelRequest{Items: in}, Target{}); err == nil {
+		t.Error("the image was dropped or sent")
+	}
+	if r, err := Render(onceward.ModelRequest{Items: in}, Target{Capability: onceward.Capability{ListOutput: true}}); err != nil || input(t, r)[0] != string(in[0].Raw) {
+		t.Errorf("with lists: %v", err)
 	}
 }
 

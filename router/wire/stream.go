@@ -9,16 +9,12 @@ import (
 // Stream collects the events of one answer. The zero value is ready. It belongs
 // to one goroutine.
 type Stream struct {
-	Events   int    // events received
-	Started  bool   // the first output item has come
-	Last     []byte // the last event's data, cut to 8 KB
+	Events   int  // events received
+	Started  bool // the first output item has come
 	terminal string
 	response []byte // of the terminal event
 	items    []entry
 }
-
-// maxLast bounds what is kept of the last event for an error's text.
-const maxLast = 8 << 10
 
 // Add takes one event. It returns true with the terminal event; events after it
 // are not looked at. An error means that the event is not JSON.
@@ -27,7 +23,6 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		return false, nil // the end mark of another API; it ends nothing here
 	}
 	s.Events++
-	s.Last = append(s.Last[:0], ev.Data[:min(len(ev.Data), maxLast)]...)
 	typ := ""
 	whole := members(ev.Data, func(key, value []byte) bool {
 		if string(key) == "type" {
