@@ -1,0 +1,185 @@
+package devserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+)
+
+// flags make the dev server fast enough to watch: the defaults pace its queues
+// for a cluster. They are not meant for production.
+var flags = []string{
+	"history.transferProcessorMaxPollRPS=10000",
+	"history.timerProcessorMaxPollRPS=10000",
+	"matching.numTaskqueueReadPartitions=1",
+	"matching.numTaskqueueWritePartitions=1",
+	"system.enableActivityEagerExecution=true",
+}
+
+const (
+	startTimeout = 60 * time.Second
+	stopGrace    = 5 * time.Second
+	maxOutput    = 16 << 10
+)
+
+// Config says how the server runs. The zero value takes free ports and forgets
+// everything when it stops.
+type Config struct {
+	CLI        string // path of the Temporal CLI; empty: FindCLI
+	Port       int    // 0: a free one
+	UIPort     int    // 0: a free one
+	DB         string // file that outlives the server; empty: in memory
+	Attributes map[string]enumspb.IndexedValueType
+}
+
+// Server is a running dev server on loopback.
+type Server struct {
+	Address string // host:port
+	UI      string // URL
+	*Child
+}
+
+// Start runs the server and waits until it answers. It ends with Stop, and with
+// this process.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cli, err := FindCLI(cfg.CLI)
+	if err != nil {
+		return nil, err
+	}
+	for _, port := range []*int{&cfg.Port, &cfg.UIPort} {
+		if *port == 0 {
+			if *port, err = FreePort(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	cmd := exec.Command(cli, arguments(cfg)...)
+	output := &tail{}
+	cmd.Stdout, cmd.Stderr = output, output
+	child, err := StartChild(cmd)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.Port)),
+		UI:      "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.UIPort)),
+		Child:   child,
+	}
+	if err := s.ready(ctx); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("start the Temporal dev server: %w%s", err, output.note())
+	}
+	return s, nil
+}
+
+// Stop ends the server and waits until it is gone.
+func (s *Server) Stop() { s.Child.Stop(stopGrace) }
+
+func arguments(cfg Config) []string {
+	args := []string{
+		"server", "start-dev", "--ip", "127.0.0.1", "--log-level", "error",
+		"--port", strconv.Itoa(cfg.Port), "--ui-port", strconv.Itoa(cfg.UIPort),
+	}
+	for _, value := range flags {
+		args = append(args, "--dynamic-config-value", value)
+	}
+	if cfg.DB != "" {
+		args = append(args, "--db-filename", cfg.DB)
+	}
+	var names []string
+	for name := range cfg.Attributes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		args = append(args, "--search-attribute", name+"="+cfg.Attributes[name].String())
+	}
+	return args
+}
+
+// ready asks until the namespace answers: the port opens earlier than that.
+func (s *Server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	c, err := client.NewLazyClient(client.Options{HostPort: s.Address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		try, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err := c.WorkflowService().DescribeNamespace(try, &workflowservice.DescribeNamespaceRequest{Namespace: "default"})
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.Done():
+			return fmt.Errorf("it ended at once: %w", errors.Join(s.Err(), errors.New("is one of its ports taken?")))
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer at %s: %w", s.Address, err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// FreePort returns a loopback port that is free now.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// PortOr returns the wanted port if it is free now, else another.
+func PortOr(wanted int) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
+	if err != nil {
+		return FreePort()
+	}
+	return wanted, l.Close()
+}
+
+// tail keeps the end of what a child prints, for the error when it fails.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if over := len(t.buf) - maxOutput; over > 0 {
+		t.buf = t.buf[over:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) note() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	said := bytes.TrimSpace(t.buf)
+	if len(said) == 0 {
+		return ""
+	}
+	return "; it said: " + strings.ReplaceAll(string(said), "\n", " | ")
+}

@@ -1,0 +1,58 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/onceward/onceward/cmd/onceward/internal/devserver"
+	"github.com/onceward/onceward/router/routertest"
+	"github.com/onceward/onceward/worker"
+)
+
+func TestConfigurationIsOneThatTheWorkerAccepts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	keys, err := writeKeys(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Stack{Temporal: &devserver.Server{Address: "127.0.0.1:7233"}}
+	if err := s.startPool(Config{Model: routertest.RefundModel()}, keys); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Pool.Close()
+	for name, timing := range map[string]Timing{
+		"the product's": {},
+		"a demo's":      {Heartbeat: 2 * time.Second, StickyTimeout: time.Second, Lease: 15 * time.Second, Attempt: 20 * time.Second},
+	} {
+		cfg, err := worker.Parse(filepath.Join(dir, "onceward.yaml"), configuration(s, timing), nil)
+		if err != nil {
+			t.Fatalf("timing of %s: %v", name, err)
+		}
+		for i, r := range cfg.Pool.Resources {
+			if r.Name != Resources[i] || r.Key.Reveal() != keys[r.Name] || r.BaseURL != s.Pool.Resource(r.Name).URL() {
+				t.Errorf("resource %d is %s at %s with another credential or place", i, r.Name, r.BaseURL)
+			}
+		}
+		if err := cfg.Check(); err != nil {
+			t.Errorf("timing of %s: %v", name, err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, Resources[0]+".key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the credential's file has mode %v, %v, want 0600", info.Mode(), err)
+	}
+}
+
+func TestPaymentsListenOnLoopbackOnly(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"0.0.0.0:0", ":0", "nonsense"} {
+		s := &Stack{dir: t.TempDir()}
+		if err := s.startPayments(Config{PaymentsAddr: addr}); err == nil {
+			t.Errorf("payments listen on %s", addr)
+			_ = s.Close()
+		}
+	}
+}
