@@ -35,6 +35,9 @@ const (
 	Patience = 2 * time.Minute
 )
 
+// Request is a request as the pool recorded it.
+type Request = routertest.Request
+
 // Options is what a test sets. The zero value is a refund agent with two
 // resources and payments without faults.
 type Options struct {

@@ -178,3 +178,24 @@ func (b *Bench) TaskBefore(workflowID, activityType string, n int) int64 {
 	b.t.Helper()
 	return b.Scheduled(workflowID, activityType, n).GetActivityTaskScheduledEventAttributes().GetWorkflowTaskCompletedEventId()
 }
+
+// In ties a run that is known by its id to a bench.
+func (r *Run) In(b *Bench) *Run { return &Run{ID: r.ID, First: r.First, b: b} }
+
+// Update sends an update and waits for its end; result may be nil.
+func (b *Bench) Update(workflowID, name string, argument, result any) error {
+	b.t.Helper()
+	handle, err := b.Client.UpdateWorkflow(b.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: name, Args: []any{argument}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(b.Context(), result)
+}
+
+// Input decodes the argument a workflow was started with.
+func (b *Bench) Input(workflowID string, to any) {
+	b.t.Helper()
+	b.decode(b.History(workflowID, "").Events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), to)
+}

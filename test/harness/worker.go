@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,21 @@ func (w *Worker) Stop() error {
 	_ = w.cmd.Process.Signal(syscall.SIGTERM)
 	<-w.done
 	return w.err
+}
+
+// Terminate asks the process to end and does not wait.
+func (w *Worker) Terminate() { _ = w.cmd.Process.Signal(syscall.SIGTERM) }
+
+// Said waits until a worker has logged a text.
+func (b *Bench) Said(w *Worker, text string) {
+	ctx := b.Context()
+	for ctx.Err() == nil {
+		if raw, err := os.ReadFile(w.log); err == nil && bytes.Contains(raw, []byte(text)) {
+			return
+		}
+		pace(ctx)
+	}
+	b.t.Errorf("the worker never said %q", text)
 }
 
 // Suspend stops the process as a virtual machine that is moved, or a page fault
