@@ -30,7 +30,7 @@ var (
 
 // drainFor is how long the end of a finished stream is waited for, so that its
 // connection can be used again.
-const drainFor = 200 * time.Millisecond
+const drainFor = 50 * time.Millisecond
 
 // attempt is one request and its answer. It belongs to the goroutine of Call;
 // only the trace fields are written by others.

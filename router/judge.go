@@ -16,7 +16,7 @@ func (a *attempt) readTerminal() *onceward.Failure {
 	if a.stream.Completed() {
 		return a.judge(answer, err)
 	}
-	f := a.classify(classify.SSE, a.stream.Terminal(), nil)
+	f := a.classify(classify.SSE, a.stream.Verdict(), nil)
 	if f.Class == onceward.ClassIncompleteOutput {
 		f.Phase = onceward.PhaseSettled
 	}

@@ -28,7 +28,7 @@ type Router struct {
 func New(cfg Config) (*Router, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("make router: %w", err)
+		return nil, fmt.Errorf("make router of pool %s: %w", cfg.Name, err)
 	}
 	if cfg.Transport == nil {
 		cfg.Transport = newTransport()

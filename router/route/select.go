@@ -93,7 +93,13 @@ func (t *Table) Select(req *onceward.RouteRequest, now time.Time) onceward.Decis
 	return onceward.Decision{Dropped: s.dropped, RetryAt: s.again}
 }
 
+// maxReason bounds a reason in bytes: a decision is part of the run's history.
+const maxReason = 200
+
 func (s *selection) drop(resource, model, step, reason string, again time.Time) {
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "")
+	}
 	s.dropped = append(s.dropped, onceward.Dropped{Resource: resource, Model: model, Step: step, Reason: reason})
 	if !again.IsZero() && (s.again.IsZero() || again.Before(s.again)) {
 		s.again = again
@@ -120,6 +126,9 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 		if !inside && req.CrossBoundary != CrossStrip && req.CrossBoundary != "" {
 			return no(StepBoundary, "reasoning of "+strings.Join(req.Boundaries, ", ")+" cannot be read here and may not be left out")
 		}
+	}
+	if req.Repair == onceward.RepairStripReasoning && len(req.Boundaries) > 0 {
+		p.strip = true
 	}
 	if !met(&req.Requirements, s.input, p.output, &c.Capability, c.Region, c.SafetyPolicy) {
 		r := req.Requirements

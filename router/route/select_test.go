@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -182,6 +183,25 @@ func TestReasoningIsKeptWherePossible(t *testing.T) {
 	}
 	if d := table.Select(ask(in("a", "b")), now); d.Route.Resource != "a" || !d.Route.StripReasoning {
 		t.Errorf("the other half of the reasoning is left out and nobody says so: %+v", d.Route)
+	}
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	a := candidate("a", "m")
+	a.Health.Switch.Disable(health.Disabled{Reason: strings.Repeat("ä", 500), Since: now})
+	d := NewTable([]*Candidate{a}, true).Select(ask(), now)
+	if r := d.Dropped[0].Reason; len(r) > maxReason || !utf8.ValidString(r) {
+		t.Errorf("%d bytes: %q", len(r), r)
+	}
+}
+
+func TestRepairThatLeavesReasoningOutIsSaidOnTheRoute(t *testing.T) {
+	table := NewTable([]*Candidate{candidate("a", "m")}, true)
+	for _, boundaries := range [][]string{nil, {"a"}} {
+		d := table.Select(ask(func(r *onceward.RouteRequest) { r.Boundaries, r.Repair = boundaries, onceward.RepairStripReasoning }), now)
+		if d.Route.StripReasoning != (boundaries != nil) {
+			t.Errorf("with reasoning of %v: %+v", boundaries, d.Route)
+		}
 	}
 }
 

@@ -184,7 +184,7 @@ func (a *Answer) index() error {
 			} `json:"content"`
 		}
 		switch headOf(raw).Type {
-		case "message":
+		case "message", "": // the short form of a message has no type
 			if err := json.Unmarshal(raw, &item); err != nil {
 				return fmt.Errorf("read message: %w", err)
 			}

@@ -126,7 +126,7 @@ func FuzzDecoder(f *testing.F) {
 }
 
 // corpus is where recorded traffic lies; make corpus sets it.
-func corpus(t *testing.T) []string {
+func corpus(t *testing.T, pattern string) []string {
 	t.Helper()
 	dir := os.Getenv("ONCEWARD_CASES")
 	if dir == "" {
@@ -134,17 +134,33 @@ func corpus(t *testing.T) []string {
 	}
 	var files []string
 	for _, d := range []string{"fixtures/responses", "../fixtures/responses", "responses", "."} {
-		files, _ = filepath.Glob(filepath.Join(dir, d, "*.chunks.txt"))
+		files, _ = filepath.Glob(filepath.Join(dir, d, pattern))
 		if len(files) > 0 {
 			return files
 		}
 	}
-	t.Fatalf("no *.chunks.txt below %s", dir)
+	t.Fatalf("no %s below %s", pattern, dir)
 	return nil
 }
 
-func TestRecordedStreamsAreRead(t *testing.T) {
-	for _, file := range corpus(t) {
+func TestCorpusBodiesAreRead(t *testing.T) {
+	for _, file := range corpus(t, "*.1.json") {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(member(body, "object")) != `"response"` || text(member(body, "status")) != "completed" {
+			continue
+		}
+		a, err := ReadAnswer(body)
+		if err != nil || len(a.Items) == 0 || a.Model == "" || !a.Usage.Known {
+			t.Errorf("%s: %d items, usage %+v, %v", filepath.Base(file), len(a.Items), a.Usage, err)
+		}
+	}
+}
+
+func TestCorpusStreamsAreRead(t *testing.T) {
+	for _, file := range corpus(t, "*.chunks.txt") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			f, err := os.Open(file)
 			if err != nil {
@@ -184,7 +200,7 @@ func TestRecordedStreamsAreRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(a.Items) == 0 || !a.Usage.Known {
+			if len(a.Items) == 0 || a.Usage.InputTokens == 0 {
 				t.Errorf("%d items, usage %+v", len(a.Items), a.Usage)
 			}
 			ids := map[string]bool{}

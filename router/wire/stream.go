@@ -23,10 +23,13 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		return false, nil // the end mark of another API; it ends nothing here
 	}
 	s.Events++
-	typ := ""
+	typ, failed := "", false
 	whole := members(ev.Data, func(key, value []byte) bool {
-		if string(key) == "type" {
+		switch string(key) {
+		case "type":
 			typ = text(value)
+		case "error":
+			failed = !empty(value)
 		}
 		return true
 	})
@@ -35,6 +38,9 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	}
 	if typ == "" {
 		typ = ev.Name
+	}
+	if typ == "" && failed {
+		typ = "error" // some hosts send the bare error object of a JSON answer
 	}
 	switch typ {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error":
@@ -76,11 +82,21 @@ func (s *Stream) item(data []byte) error {
 	return nil
 }
 
-// Terminal returns the data of the terminal event, nil before it.
-func (s *Stream) Terminal() []byte { return s.response }
+// Completed reports whether the answer ended as response.completed, and its
+// snapshot says nothing else.
+func (s *Stream) Completed() bool {
+	status := text(member(member(s.response, "response"), "status"))
+	return s.terminal == "response.completed" && (status == "" || status == "completed")
+}
 
-// Completed reports whether the answer ended as response.completed.
-func (s *Stream) Completed() bool { return s.terminal == "response.completed" }
+// Verdict returns what is to be classified when the answer did not complete:
+// the terminal event, or the response in it where the event claims a success.
+func (s *Stream) Verdict() []byte {
+	if s.terminal == "response.completed" {
+		return member(s.response, "response")
+	}
+	return s.response
+}
 
 // Answer joins what was streamed with the terminal snapshot. After a failed
 // answer it holds usage, model and whatever items came whole; the error is then
