@@ -1,0 +1,125 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/router/classify"
+)
+
+const (
+	// budget is the output limit of a probe: enough for a little reasoning.
+	budget = 400
+	// maxBody bounds an answer.
+	maxBody = 4 << 20
+	// question wants a moment's thought, so that there is reasoning to replay.
+	question = "What is 17 times 23? Think briefly, then reply with the number only."
+)
+
+// client makes plain JSON requests: a probe looks at what a resource really
+// says, before any repair or judgement of the router.
+type client struct {
+	http     *http.Client
+	timeout  time.Duration
+	requests int
+}
+
+func newClient(cfg Config) *client {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = time.Minute
+	}
+	return &client{timeout: cfg.Timeout, http: &http.Client{
+		Transport:     cfg.Pool.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// response is what came back.
+type response struct {
+	status int
+	header http.Header
+	raw    []byte
+	err    error
+	body   struct {
+		ID             string            `json:"id"`
+		Model          string            `json:"model"`
+		Status         string            `json:"status"`
+		Output         []json.RawMessage `json:"output"`
+		ContentFilters json.RawMessage   `json:"content_filters"`
+	}
+}
+
+func (r response) ok() bool { return r.err == nil && r.status == http.StatusOK && r.body.ID != "" }
+
+// why says in a line what went wrong.
+func (r response) why() string {
+	if r.err != nil {
+		return short(r.err.Error())
+	}
+	f := classify.Classify(classify.Input{Transport: classify.HTTP, Status: r.status, Header: r.header, Body: r.raw, Now: time.Now()})
+	return fmt.Sprintf("HTTP %d %s: %s", r.status, f.Class, short(f.Message))
+}
+
+// policy describes the content filters of an answer by their names and levels,
+// without what they found in this text.
+func (r response) policy() string {
+	if name := r.header.Get("X-Policy"); name != "" {
+		return name
+	}
+	if len(r.body.ContentFilters) == 0 || string(r.body.ContentFilters) == "null" {
+		return "none reported"
+	}
+	var filters []map[string]any
+	if json.Unmarshal(r.body.ContentFilters, &filters) != nil {
+		return "unreadable"
+	}
+	return strings.Join(keysOf(filters), " ")
+}
+
+func (c *client) ask(ctx context.Context, r *Resource, fields map[string]any) response {
+	fields["model"] = r.Deployment
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return response{err: err}
+	}
+	return c.do(ctx, r.in, http.MethodPost, "responses", body)
+}
+
+func (c *client) get(ctx context.Context, r *Resource, path string) response {
+	return c.do(ctx, r.in, http.MethodGet, path, nil)
+}
+
+func (c *client) do(ctx context.Context, to router.Resource, method, path string, body []byte) response {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(to.BaseURL, "/")+"/"+path, bytes.NewReader(body))
+	if err != nil {
+		return response{err: err}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	switch {
+	case to.Key == "":
+	case to.Kind == router.KindAzure:
+		req.Header.Set("Api-Key", string(to.Key))
+	default:
+		req.Header.Set("Authorization", "Bearer "+string(to.Key))
+	}
+	c.requests++
+	res, err := c.http.Do(req)
+	if err != nil {
+		return response{err: err}
+	}
+	defer func() { _ = res.Body.Close() }()
+	out := response{status: res.StatusCode, header: res.Header}
+	if out.raw, out.err = io.ReadAll(io.LimitReader(res.Body, maxBody)); out.err == nil && res.StatusCode == http.StatusOK {
+		out.err = json.Unmarshal(out.raw, &out.body)
+	}
+	return out
+}
