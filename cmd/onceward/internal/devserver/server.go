@@ -1,7 +1,6 @@
 package devserver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -33,7 +30,6 @@ var flags = []string{
 const (
 	startTimeout = 60 * time.Second
 	stopGrace    = 5 * time.Second
-	maxOutput    = 16 << 10
 )
 
 // Config says how the server runs. The zero value takes free ports and forgets
@@ -68,7 +64,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		}
 	}
 	cmd := exec.Command(cli, arguments(cfg)...)
-	output := &tail{}
+	output := &Tail{}
 	cmd.Stdout, cmd.Stderr = output, output
 	child, err := StartChild(cmd)
 	if err != nil {
@@ -81,7 +77,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	if err := s.ready(ctx); err != nil {
 		s.Stop()
-		return nil, fmt.Errorf("start the Temporal dev server: %w%s", err, output.note())
+		return nil, fmt.Errorf("start the Temporal dev server: %w%s", err, note(output))
 	}
 	return s, nil
 }
@@ -156,30 +152,4 @@ func PortOr(wanted int) (int, error) {
 		return FreePort()
 	}
 	return wanted, l.Close()
-}
-
-// tail keeps the end of what a child prints, for the error when it fails.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - maxOutput; over > 0 {
-		t.buf = t.buf[over:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) note() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	said := bytes.TrimSpace(t.buf)
-	if len(said) == 0 {
-		return ""
-	}
-	return "; it said: " + strings.ReplaceAll(string(said), "\n", " | ")
 }

@@ -73,14 +73,14 @@ func TestChildIsGoneAfterStopAndKill(t *testing.T) {
 
 func TestTailKeepsTheEnd(t *testing.T) {
 	t.Parallel()
-	var out tail
+	var out Tail
 	if _, err := out.Write(bytes.Repeat([]byte("x"), maxOutput)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := out.Write([]byte("\nthe end\n")); err != nil {
 		t.Fatal(err)
 	}
-	if note := out.note(); len(out.buf) != maxOutput || !strings.HasSuffix(note, "| the end") {
-		t.Errorf("%d bytes are kept, the note ends in %q", len(out.buf), note[len(note)-20:])
+	if said := note(&out); len(out.buf) != maxOutput || !strings.HasSuffix(said, "| the end") {
+		t.Errorf("%d bytes are kept, the note ends in %q", len(out.buf), said[len(said)-20:])
 	}
 }

@@ -161,3 +161,9 @@ func clean(s string) string {
 		return r
 	}, s)
 }
+
+// PrintActions writes receipts for people.
+func PrintActions(w io.Writer, actions []Action) error {
+	_, err := io.WriteString(w, actionTable(actions)+"\n")
+	return err
+}

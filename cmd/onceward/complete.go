@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/onceward/onceward"
+)
+
+// updateTimeout bounds the wait for a worker to take an operator's update.
+const updateTimeout = 15 * time.Second
+
+func completeCommand(o *options) *cobra.Command {
+	var in onceward.Complete
+	cmd := &cobra.Command{
+		Use:     "complete WORKFLOW_ID --by WHO --text TEXT",
+		Short:   "Complete a run that waits for a person",
+		Long:    "Complete a run that waits as manual_completion_required: the text becomes its answer.",
+		Example: `  onceward complete refund-order-1842 --by dana --text "Refunded by hand, reference rf-17."`,
+		Args:    arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := required(cmd.Flags(), "by", "text"); err != nil {
+				return err
+			}
+			if err := in.Validate(); err != nil {
+				return err
+			}
+			c, _, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			var status onceward.Status
+			if err := update(cmd.Context(), c, args[0], onceward.UpdateComplete, in, &status); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is completed by %s\n", args[0], in.By)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&in.By, "by", "", "who completes it (required)")
+	cmd.Flags().StringVar(&in.Text, "text", "", "the answer (required)")
+	return cmd
+}
+
+// update sends an operator's update and waits for what it says. A refusal comes
+// back in the words of the validator.
+func update(ctx context.Context, c client.Client, workflowID, name string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: name, Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, out)
+	}
+	var refused *temporal.ApplicationError
+	var missing *serviceerror.NotFound
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return fmt.Errorf("%s was refused: %s", name, refused.Message())
+	case errors.As(err, &missing):
+		return fmt.Errorf("send %s: there is no open workflow %s: look at it with `onceward show`", name, workflowID)
+	case ctx.Err() != nil:
+		return fmt.Errorf("send %s: no worker took it within %s: is one running for the task queue of %s?", name, updateTimeout, workflowID)
+	}
+	return fmt.Errorf("send %s to %s: %w", name, workflowID, err)
+}

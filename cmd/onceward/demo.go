@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/onceward/onceward/cmd/onceward/internal/demo"
+	"github.com/onceward/onceward/cmd/onceward/internal/devserver"
+	"github.com/onceward/onceward/cmd/onceward/internal/local"
+)
+
+// A stack for people to watch notices a lost worker soon.
+const (
+	heartbeat     = 2 * time.Second
+	stickyTimeout = time.Second
+)
+
+func demoCommand(o *options) *cobra.Command {
+	var asJSON, keep bool
+	var p ports
+	cmd := &cobra.Command{
+		Use:   "demo [refund]",
+		Short: "Tell a story with faults, and check its claims",
+		Long: `Tell a story with real parts and real processes, and check its claims. It exits with
+1, naming the claim, if one of them does not hold.
+
+refund: an agent refunds an order. The refund is paid, its answer is lost, and the
+worker is killed at that instant and started again. The model's next answer breaks
+off in the middle. The run completes, with one refund and without an operator; the
+product behind it would have paid every repetition.`,
+		Example:   "  onceward demo refund\n  onceward demo refund --keep      # then look at it in the Temporal UI",
+		ValidArgs: []string{"refund"},
+		Args:      arguments(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			executable, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			say := cmd.OutOrStdout()
+			if asJSON {
+				say = cmd.ErrOrStderr()
+			}
+			begun := time.Now()
+			story, err := demo.Refund(cmd.Context(), demo.Config{
+				Temporal: devserver.Config{CLI: o.temporalCLI, Port: p.temporal, UIPort: p.ui}, Executable: executable,
+				Timing: local.Timing{Heartbeat: heartbeat, StickyTimeout: stickyTimeout, Lease: 15 * time.Second, Attempt: 20 * time.Second},
+				Say: func(format string, args ...any) {
+					fmt.Fprintf(say, "%5.1fs  %s\n", time.Since(begun).Seconds(), fmt.Sprintf(format, args...))
+				},
+			})
+			if story != nil {
+				defer story.Close()
+			}
+			if err != nil {
+				return err
+			}
+			if err := printStory(cmd.OutOrStdout(), story, asJSON); err != nil {
+				return err
+			}
+			if keep {
+				fmt.Fprintf(say, "\nLook at it: %s\n  onceward show %s --address %s\nCtrl-C stops everything.\n", story.UI, story.WorkflowID, story.Address)
+				<-cmd.Context().Done()
+			}
+			return broken(story)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&keep, "keep", false, "leave everything up until Ctrl-C")
+	flags.BoolVar(&asJSON, "json", false, "print JSON; progress goes to standard error")
+	flags.IntVar(&p.temporal, "port", 0, "port of Temporal (default a free one)")
+	flags.IntVar(&p.ui, "ui-port", 0, "port of the Temporal UI (default a free one)")
+	return cmd
+}
+
+func printStory(out io.Writer, story *demo.Story, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, story)
+	}
+	return story.Print(out)
+}
+
+// broken names the claims that do not hold.
+func broken(story *demo.Story) error {
+	if story.Holds {
+		return nil
+	}
+	var errs []error
+	for claim := range slices.Values(story.Claims) {
+		if !claim.Holds {
+			errs = append(errs, fmt.Errorf("the claim does not hold: %s (%s)", claim.Claim, claim.Found))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/onceward/onceward/cmd/onceward/internal/devserver"
+	"github.com/onceward/onceward/cmd/onceward/internal/local"
+	"github.com/onceward/onceward/router/routertest"
+	"github.com/onceward/onceward/samples/refund/payments"
+	"github.com/onceward/onceward/worker"
+)
+
+// The documented ports of Temporal and of its UI.
+const (
+	temporalPort = 7233
+	uiPort       = 8233
+)
+
+type ports struct{ temporal, ui, payments, pool int }
+
+func devCommand(o *options) *cobra.Command {
+	var p ports
+	var db string
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run Temporal, model resources, payments and a worker on this machine",
+		Long: `Run all that the samples need on this machine until Ctrl-C: the Temporal dev server
+with its UI, a pool of three scripted model resources, the payments service of the
+refund sample, and a worker with the sample agents. It writes a configuration and
+prints its path. All listeners are on loopback. No account and no key is needed.
+
+The pool's control address takes faults while it runs; package routertest says how.`,
+		Example: "  onceward dev\n  onceward dev --port 7300 --ui-port 7301 --db dev.db",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return dev(cmd.Context(), o, p, db, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&p.temporal, "port", 0, "port of Temporal (default 7233 if it is free, else a free one)")
+	flags.IntVar(&p.ui, "ui-port", 0, "port of the Temporal UI (default 8233 if it is free, else a free one)")
+	flags.IntVar(&p.payments, "payments-port", 0, "port of payments (default a free one)")
+	flags.IntVar(&p.pool, "pool-port", 0, "port of the pool's control address (default a free one)")
+	flags.StringVar(&db, "db", "", "file that keeps Temporal's data (default: gone at exit)")
+	return cmd
+}
+
+func dev(ctx context.Context, o *options, p ports, db string, out, errs io.Writer) error {
+	server, err := serverConfig(o, p)
+	if err != nil {
+		return err
+	}
+	server.DB = db
+	stack, err := local.Start(ctx, local.Config{
+		Temporal: server, Payments: payments.Config{Dedupe: true}, Model: routertest.RefundModel(),
+		PaymentsAddr: loopback(p.payments), PoolAddr: loopback(p.pool),
+		Timing: local.Timing{Heartbeat: heartbeat, StickyTimeout: stickyTimeout},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stack.Close() }() // everything in it is about to be gone
+	cfg, err := loadStack(stack)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if err := printDev(out, stack); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	working := make(chan error, 1)
+	go func() { working <- runWorker(ctx, cfg, stack.PaymentsURL) }()
+	select {
+	case err := <-working:
+		return err
+	case <-stack.Temporal.Done():
+		cancel()
+		<-working
+		return fmt.Errorf("run dev: the Temporal dev server has ended: %w", stack.Temporal.Err())
+	}
+}
+
+// loadStack reads the stack's configuration without this environment: variables
+// meant for another Temporal must not lead the worker away from it.
+func loadStack(stack *local.Stack) (worker.Config, error) {
+	text, err := os.ReadFile(stack.ConfigFile)
+	if err != nil {
+		return worker.Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	return worker.Parse(stack.ConfigFile, text, nil)
+}
+
+// serverConfig takes the documented ports where they are free and nothing else
+// was asked for.
+func serverConfig(o *options, p ports) (devserver.Config, error) {
+	cfg := devserver.Config{CLI: o.temporalCLI, Port: p.temporal, UIPort: p.ui}
+	var err error
+	if cfg.Port == 0 {
+		if cfg.Port, err = devserver.PortOr(temporalPort); err != nil {
+			return cfg, err
+		}
+	}
+	if cfg.UIPort == 0 {
+		cfg.UIPort, err = devserver.PortOr(uiPort)
+	}
+	return cfg, err
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+func printDev(out io.Writer, s *local.Stack) error {
+	_, err := fmt.Fprintf(out, `Temporal       %s (namespace default)
+Temporal UI    %s
+payments       %s
+pool           %s (control)
+`, s.Temporal.Address, s.Temporal.UI, s.PaymentsURL, s.Pool.ControlURL())
+	if err != nil {
+		return err
+	}
+	for _, r := range s.Pool.Resources() {
+		if _, err := fmt.Fprintf(out, "  %-12s %s\n", r.Name(), r.URL()); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(out, `configuration  %s
+
+A worker with the sample agents is running. Type next, in another terminal:
+  go run ./samples/refund/starter --config %s --order order-1842 --wait
+  onceward show refund-order-1842 --address %s
+Ctrl-C stops everything.
+`, s.ConfigFile, s.ConfigFile, s.Temporal.Address)
+	return err
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/cmd/onceward/internal/show"
+)
+
+// maxListed is what one page of Temporal's visibility holds.
+const maxListed = 1000
+
+// listed is one run as list prints it. What the namespace has no search
+// attributes for is null.
+type listed struct {
+	WorkflowID     string              `json:"workflow_id"`
+	RunID          string              `json:"run_id"`
+	Agent          *string             `json:"agent"`
+	Status         onceward.RunStatus  `json:"status"`
+	Outcome        *string             `json:"outcome"`
+	Attempts       *int64              `json:"attempts"`
+	CostUSD        *float64            `json:"cost_usd"`
+	PendingActions []onceward.ActionID `json:"pending_actions"`
+	Started        time.Time           `json:"started"`
+}
+
+func listCommand(o *options) *cobra.Command {
+	var asJSON bool
+	var status string
+	var most int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, newest first",
+		Long: `List runs, newest first. With the search attributes of onceward setup these are the
+runs of agents with what they wait for; without them every workflow that is not an
+action, open or closed.`,
+		Example: "  onceward list\n  onceward list --status waiting_person --json",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if most < 1 || most > maxListed {
+				return usagef("--limit is %d, want 1 to %d", most, maxListed)
+			}
+			if !knownStatus(status) {
+				return usagef("--status is %q, want running, waiting_person, waiting_resource or closed", status)
+			}
+			c, t, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			runs, err := list(cmd.Context(), c, t.Namespace, onceward.RunStatus(status), most)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), runs)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), listTable(runs))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&status, "status", "", "only running, waiting_person, waiting_resource or closed")
+	cmd.Flags().IntVar(&most, "limit", 50, "how many, at most 1000")
+	return cmd
+}
+
+func knownStatus(s string) bool {
+	switch onceward.RunStatus(s) {
+	case "", onceward.StatusRunning, onceward.StatusWaitingPerson, onceward.StatusWaitingResource, onceward.StatusClosed:
+		return true
+	default:
+		return false
+	}
+}
+
+func list(ctx context.Context, c client.Client, namespace string, status onceward.RunStatus, most int) ([]listed, error) {
+	ask := func(query string) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+		return c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: int32(most), Query: query})
+	}
+	query := onceward.AttributeAgent + " IS NOT NULL"
+	if status != "" && status != onceward.StatusClosed {
+		query += fmt.Sprintf(" AND %s = '%s' AND ExecutionStatus = 'Running'", onceward.AttributeStatus, status)
+	}
+	plain := fmt.Sprintf("WorkflowType != '%s'", onceward.WorkflowAction)
+	if status == onceward.StatusClosed {
+		query, plain = query+" AND ExecutionStatus != 'Running'", plain+" AND ExecutionStatus != 'Running'"
+	}
+	answer, err := ask(query)
+	if err != nil { // the namespace does not know the attributes
+		if status != "" && status != onceward.StatusClosed {
+			return nil, fmt.Errorf("list runs that are %s: namespace %s has no search attributes for it: `onceward setup` registers them", status, namespace)
+		}
+		if answer, err = ask(plain); err != nil {
+			return nil, fmt.Errorf("list runs of namespace %s: %w", namespace, err)
+		}
+	}
+	runs := make([]listed, 0, len(answer.GetExecutions()))
+	for _, x := range answer.GetExecutions() {
+		runs = append(runs, listedOf(x))
+	}
+	return runs, nil
+}
+
+func listedOf(x *workflowpb.WorkflowExecutionInfo) listed {
+	run := listed{
+		WorkflowID: x.GetExecution().GetWorkflowId(), RunID: x.GetExecution().GetRunId(),
+		Status: onceward.StatusClosed, PendingActions: []onceward.ActionID{}, Started: x.GetStartTime().AsTime(),
+	}
+	fields := x.GetSearchAttributes().GetIndexedFields()
+	read := func(name string, v any) {
+		if p := fields[name]; p != nil {
+			_ = converter.GetDefaultDataConverter().FromPayload(p, v) // one of another type is none of ours
+		}
+	}
+	read(onceward.AttributeAgent, &run.Agent)
+	read(onceward.AttributeOutcome, &run.Outcome)
+	read(onceward.AttributeAttempts, &run.Attempts)
+	read(onceward.AttributeCostUSD, &run.CostUSD)
+	read(onceward.AttributePendingActions, &run.PendingActions)
+	if run.Outcome != nil && *run.Outcome == "" {
+		run.Outcome = nil
+	}
+	if run.PendingActions == nil {
+		run.PendingActions = []onceward.ActionID{}
+	}
+	if x.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		run.Status = onceward.StatusRunning
+		read(onceward.AttributeStatus, &run.Status)
+	}
+	return run
+}
+
+func listTable(runs []listed) string {
+	t := show.NewTable("run", "agent", "status", "outcome", "attempts", "cost $", "pending actions", "started")
+	for _, r := range runs {
+		var pending []string
+		for _, id := range r.PendingActions {
+			pending = append(pending, string(id))
+		}
+		t.AppendRow(table.Row{
+			r.WorkflowID, orDash(r.Agent, "%s"), r.Status, orDash(r.Outcome, "%s"), orDash(r.Attempts, "%d"), orDash(r.CostUSD, "%.6f"),
+			strings.Join(pending, " "), r.Started.Local().Format(time.DateTime),
+		})
+	}
+	return t.Render()
+}
+
+func orDash[T any](p *T, format string) string {
+	if p == nil {
+		return "-"
+	}
+	return fmt.Sprintf(format, *p)
+}

@@ -1,0 +1,59 @@
+// Command onceward runs and inspects durable agents. Its exit codes are 0 for
+// success, 1 when a command failed or was refused, and 2 for a command line that
+// cannot be read.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main without the process, so that tests can call it.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	cmd := root()
+	cmd.SetArgs(args)
+	cmd.SetIn(in)
+	cmd.SetOut(out)
+	cmd.SetErr(errs)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(errs, "onceward:", err)
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		return 2
+	}
+	return 1
+}
+
+// usageError is a command line that cannot be read.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// arguments makes wrong arguments a usageError.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w\nusage: %s", err, cmd.UseLine())}
+		}
+		return nil
+	}
+}

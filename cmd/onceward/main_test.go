@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// call runs the command line in this process.
+func call(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(context.Background(), args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"an unknown flag":                     {[]string{"show", "x", "--nope"}, "unknown flag: --nope"},
+		"an unknown command":                  {[]string{"shew"}, `unknown command "shew"`},
+		"no workflow id":                      {[]string{"show"}, "usage: onceward show WORKFLOW_ID"},
+		"an unknown story":                    {[]string{"demo", "love"}, `invalid argument "love"`},
+		"a worker without a configuration":    {[]string{"worker"}, "--config is required"},
+		"a decision without a person":         {[]string{"resolve", "refund/1/v1", "--status", "rejected"}, "--by is required"},
+		"a decision without a status":         {[]string{"resolve", "refund/1/v1", "--by", "dana"}, "--status is required"},
+		"a decision that is none":             {[]string{"resolve", "refund/1/v1", "--by", "dana", "--status", "absent"}, "absent"},
+		"a committed effect without its name": {[]string{"resolve", "refund/1/v1", "--by", "dana", "--status", "committed"}, "ref"},
+		"an action id with a space":           {[]string{"resolve", "refund/1 /v1", "--by", "dana", "--status", "rejected"}, "action id"},
+		"a completion without a text":         {[]string{"complete", "x", "--by", "dana"}, "--text is required"},
+		"a status that is none":               {[]string{"list", "--status", "asleep"}, "asleep"},
+		"a limit that is none":                {[]string{"list", "--limit", "0"}, "--limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := call(t, "", c.args...)
+			if code != 2 || !strings.Contains(errs, c.want) {
+				t.Errorf("exit %d, %q, want 2 and %q", code, errs, c.want)
+			}
+		})
+	}
+}
+
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	for _, cmd := range root().Commands() {
+		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue
+		}
+		if cmd.Short == "" || cmd.Long == "" || cmd.Example == "" {
+			t.Errorf("%s: short %t, long %t, example %t", cmd.Name(), cmd.Short != "", cmd.Long != "", cmd.Example != "")
+		}
+	}
+	code, out, _ := call(t, "", "--help")
+	if code != 0 || !strings.Contains(out, "Exit codes") {
+		t.Errorf("exit %d, the exit codes are not in the help", code)
+	}
+}
+
+func TestTemporalThatIsNotThereIsSaidWithARemedy(t *testing.T) {
+	code, _, errs := call(t, "", "show", "x", "--address", "127.0.0.1:1")
+	if code != 1 || !strings.Contains(errs, "127.0.0.1:1") || !strings.Contains(errs, "onceward dev") {
+		t.Errorf("exit %d, %q", code, errs)
+	}
+}
+
+func TestClassifyReadsLinesAndGoesOnAfterABadOne(t *testing.T) {
+	code, out, _ := call(t, `{"id":1,"status":429,"headers":{},"body":{"error":{"code":"rate_limit_exceeded","message":"slow down"}}}`+"\nnot json\n", "classify")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 0 || len(lines) != 2 || !strings.Contains(lines[0], `"rate_limited"`) || !strings.Contains(lines[1], `"error"`) {
+		t.Errorf("exit %d, output %q", code, out)
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/cmd/onceward/internal/show"
+)
+
+func resolveCommand(o *options) *cobra.Command {
+	var in onceward.Resolve
+	var status string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "resolve ACTION_ID --status committed|rejected --by WHO [--ref REF] [--note NOTE]",
+		Short: "Decide an action whose outcome nobody could read",
+		Long: `Decide an action whose outcome nobody could read. Look at the product first: a
+wrong "rejected" lets the effect be made again, a wrong "committed" hides that it
+was never made.
+
+The decision names the version of the state it was made for, and is refused for
+another. --ref is the product's own name for the effect, required for committed.
+
+An action that was closed from outside without a receipt (terminated, cancelled,
+failed) gets a run of its own that records the decision and commits nothing.`,
+		Example: `  onceward resolve refund/order-1842/v1 --status committed --ref rf-17 --by dana
+  onceward resolve refund/order-1842/v1 --status rejected --by dana --note "not in the ledger of the bank"`,
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := required(cmd.Flags(), "status", "by"); err != nil {
+				return err
+			}
+			in.Status = onceward.ReceiptStatus(status)
+			id, err := onceward.ParseActionWorkflowID(args[0])
+			if err != nil {
+				return usageError{fmt.Errorf("read action id %q: %w", args[0], err)}
+			}
+			if err := in.Validate(); err != nil {
+				return usageError{err}
+			}
+			c, _, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return resolve(cmd.Context(), c, id, in, cmd.OutOrStdout(), asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&status, "status", "", "committed: the effect exists; rejected: it does not (required)")
+	flags.StringVar(&in.Ref, "ref", "", "the product's own name for the effect (required for committed)")
+	flags.StringVar(&in.By, "by", "", "who decides (required)")
+	flags.StringVar(&in.Note, "note", "", "why, for the record")
+	flags.IntVar(&in.Version, "version", 0, "version of the state it decides (default: the current one, as onceward.receipt says it)")
+	flags.BoolVar(&asJSON, "json", false, "print the receipt as JSON")
+	return cmd
+}
+
+func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve, out io.Writer, asJSON bool) error {
+	receipt, closed, err := show.ReadAction(ctx, c, id)
+	switch {
+	case errors.Is(err, show.ErrNotFound):
+		return fmt.Errorf("resolve %s: there is no such action; `onceward show WORKFLOW_ID` lists those of a run", id)
+	case err != nil:
+		return fmt.Errorf("resolve %s: %w", id, err)
+	case receipt.Status.Final():
+		if err := printReceipt(out, receipt, asJSON); err != nil {
+			return err
+		}
+		return fmt.Errorf("resolve %s: it is %s, and a receipt is final", id, receipt.Status)
+	case closed:
+		receipt, err = resolveClosed(ctx, c, id, in)
+	default:
+		if in.Version == 0 {
+			in.Version = receipt.Version
+		}
+		if in.Version == 0 {
+			return fmt.Errorf("resolve %s: no worker answers %s, so the version of its state is unknown: start a worker, or name it with --version", id, onceward.QueryReceipt)
+		}
+		err = update(ctx, c, id.WorkflowID(), onceward.UpdateResolve, in, &receipt)
+	}
+	if err != nil {
+		return err
+	}
+	return printReceipt(out, receipt, asJSON)
+}
+
+// resolveClosed starts a run of the action's id that records the decision and
+// never commits.
+func resolveClosed(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve) (onceward.ActionReceipt, error) {
+	var receipt onceward.ActionReceipt
+	events, err := show.Events(ctx, c, id.WorkflowID(), "")
+	if err != nil {
+		return receipt, err
+	}
+	options, input, err := resolveOnly(events, id, in)
+	if err != nil {
+		return receipt, fmt.Errorf("resolve %s: %w", id, err)
+	}
+	run, err := c.ExecuteWorkflow(ctx, options, onceward.WorkflowAction, input)
+	if err != nil {
+		return receipt, fmt.Errorf("resolve %s: start the run that records it: %w", id, err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	err = run.Get(waiting, &receipt)
+	if waiting.Err() != nil && ctx.Err() == nil {
+		return receipt, fmt.Errorf("resolve %s: the decision is recorded as %s, and no worker carried it out within %s: it takes effect as soon as one runs", id, id.WorkflowID(), updateTimeout)
+	}
+	if err != nil {
+		return receipt, fmt.Errorf("resolve %s: read its receipt: %w", id, err)
+	}
+	return receipt, nil
+}
+
+// resolveOnly builds the run that records a decision from the history of the one
+// that was closed. Only a failed end may be followed by it: the reuse policy
+// refuses an action that has a receipt by now.
+func resolveOnly(events []*historypb.HistoryEvent, id onceward.ActionID, in onceward.Resolve) (client.StartWorkflowOptions, onceward.ActionInput, error) {
+	old, started, err := show.StartedAction(events)
+	if err != nil {
+		return client.StartWorkflowOptions{}, old, err
+	}
+	if old.Act.ActionID != id {
+		return client.StartWorkflowOptions{}, old, fmt.Errorf("the workflow %s was started for action %s", id.WorkflowID(), old.Act.ActionID)
+	}
+	return client.StartWorkflowOptions{
+		ID: id.WorkflowID(), TaskQueue: started.GetTaskQueue().GetName(),
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		Memo:                                     map[string]any{onceward.MemoTool: old.Act.Tool, onceward.MemoDigest: old.Act.Digest, onceward.MemoRun: old.Act.Run},
+		StaticSummary:                            fmt.Sprintf("%s · %s · decided by %s", old.Act.Tool, id, in.By),
+	}, onceward.ActionInput{Act: old.Act, Resolve: &in}, nil
+}
+
+func printReceipt(out io.Writer, r onceward.ActionReceipt, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, show.ActionOf(r))
+	}
+	return show.PrintActions(out, []show.Action{show.ActionOf(r)})
+}

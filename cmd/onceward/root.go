@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// options are the flags that all commands share.
+type options struct {
+	config, address, namespace, temporalCLI string
+}
+
+func root() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "onceward",
+		Short: "Durable LLM agents on Temporal that only go forward",
+		Long: `onceward runs and inspects durable LLM agents on Temporal: a committed side effect
+is never repeated, and every model attempt is on record with its route and reason.
+
+Commands that talk to Temporal find it by --config FILE (its section temporal), by
+--address and --namespace, or by ONCEWARD_TEMPORAL_ADDRESS and
+ONCEWARD_TEMPORAL_NAMESPACE; else at 127.0.0.1:7233, namespace default.
+
+Exit codes: 0 success; 1 the command failed or was refused; 2 the command line
+cannot be read.`,
+		Example: `  onceward demo refund          # watch a refund survive a kill, a lost answer and a cut stream
+  onceward dev                  # Temporal, model resources, payments and a worker on this machine
+  onceward show refund-1842     # what a run did, attempt by attempt`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              arguments(cobra.NoArgs),
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&o.config, "config", "", "configuration file")
+	flags.StringVar(&o.address, "address", "", "host:port of the Temporal service (default 127.0.0.1:7233)")
+	flags.StringVar(&o.namespace, "namespace", "", "Temporal namespace (default default)")
+	flags.StringVar(&o.temporalCLI, "temporal-cli", "", "Temporal CLI for dev and demo (default bin/temporal, else beside onceward, else in PATH)")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nusage: %s", err, cmd.UseLine())}
+	})
+	cmd.AddCommand(
+		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o),
+		showCommand(&o), listCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(),
+	)
+	return cmd
+}
+
+// required refuses a command line that leaves one of the flags out or empty.
+func required(flags *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		if flags.Lookup(name).Value.String() == "" {
+			return usagef("--%s is required", name)
+		}
+	}
+	return nil
+}

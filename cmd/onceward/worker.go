@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/samples/refund"
+	"github.com/onceward/onceward/samples/refund/payments"
+	"github.com/onceward/onceward/worker"
+)
+
+func workerCommand(o *options) *cobra.Command {
+	var paymentsURL string
+	cmd := &cobra.Command{
+		Use:   "worker --config FILE",
+		Short: "Run a worker with the sample agents",
+		Long: `Run a worker with the sample agents until Ctrl-C or SIGTERM; attempts and commits
+in flight end first. Agents of your own have a main of their own: see
+samples/refund/worker.`,
+		Example: "  onceward worker --config onceward.yaml --payments http://127.0.0.1:9200",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd.Flags(), "config"); err != nil {
+				return err
+			}
+			cfg, err := worker.Load(o.config)
+			if err != nil {
+				return err
+			}
+			override(&cfg.Temporal.Address, o.address)
+			override(&cfg.Temporal.Namespace, o.namespace)
+			slog.SetDefault(slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
+			return runWorker(cmd.Context(), cfg, paymentsURL)
+		},
+	}
+	cmd.Flags().StringVar(&paymentsURL, "payments", "http://127.0.0.1:9200", "base URL of the payments service of the refund sample")
+	return cmd
+}
+
+// runWorker runs a worker with the sample agents until ctx ends.
+func runWorker(ctx context.Context, cfg worker.Config, paymentsURL string) error {
+	c, err := worker.Dial(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w, err := samples(c, cfg, paymentsURL)
+	if err != nil {
+		return err
+	}
+	return w.Run(ctx)
+}
+
+// samples registers the sample agents whose task class the configuration has.
+func samples(c client.Client, cfg worker.Config, paymentsURL string) (*worker.Worker, error) {
+	w, err := worker.New(c, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := cfg.Task(refund.Refunds.Task); !ok {
+		return nil, errors.New("start worker: the configuration has no task class refund, which the sample agent asks for")
+	}
+	tools := &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}
+	if err := w.Register(refund.RefundWorkflow, refund.Refunds, tools); err != nil {
+		return nil, fmt.Errorf("start worker: %w", err)
+	}
+	return w, nil
+}
