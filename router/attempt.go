@@ -210,9 +210,6 @@ func (a *attempt) readStream(in io.Reader, idle *atomic.Bool) *onceward.Failure 
 			a.clock.Reset(a.limits.Idle)
 		}
 		terminal, err := a.stream.Add(ev)
-		if err != nil && ev.Cut {
-			return a.broken(io.ErrUnexpectedEOF, a.phase())
-		}
 		a.progress(a.phase())
 		if err != nil {
 			return a.failure(onceward.ClassNetwork, a.phase(), err.Error()) // bytes were lost or mixed on the way

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -338,5 +339,42 @@ func TestKeyIsNowhere(t *testing.T) {
 	dump, _ := json.Marshal([]any{err, r.Health(), res})
 	if strings.Contains(string(dump)+err.Error(), "abcdefghij") {
 		t.Errorf("the key is in %s", dump)
+	}
+}
+
+func TestCallerWhoGoesBeforeAConnectionIsThereSentNothing(t *testing.T) {
+	dialing := make(chan struct{})
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		close(dialing)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	res := resource("a", "http://a.example/v1")
+	res.Quota = Quota{RequestsPerMinute: 10}
+	r := pool(t, Config{Transport: transport}, res)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-dialing; cancel() }()
+	got, err := r.Call(ctx, request(t, forced("a")))
+	if f := failed(t, err); f.Class != onceward.ClassCancelled || !f.NotSent || f.Phase != onceward.PhasePrepare || got.Cost != 0 {
+		t.Errorf("failure %+v, cost %d", *f, got.Cost)
+	}
+	if st := status(t, r, "a"); st.RequestsLeft != 10 {
+		t.Errorf("%d requests left of 10", st.RequestsLeft)
+	}
+}
+
+func TestOutputRepairIsAppliedOnce(t *testing.T) {
+	s := serve(t, stream(evCreated, evEnd))
+	r := pool(t, Config{}, resource("a", s.URL))
+	ask := onceward.RouteRequest{RunKey: "wf/1", Models: []string{"m"}, Requirements: onceward.Requirements{OutputTokens: 1000}, Repair: onceward.RepairRaiseOutput}
+	told := request(t, *r.Select(ask).Route)
+	ask.Repair = onceward.RepairNone
+	untold := request(t, *r.Select(ask).Route)
+	for _, req := range []onceward.ModelRequest{told, untold} {
+		req.Repair = onceward.RepairRaiseOutput
+		mustCall(t, r, req)
+		if got := s.sent(t)["max_output_tokens"]; got != 2000.0 {
+			t.Errorf("max_output_tokens %v", got)
+		}
 	}
 }

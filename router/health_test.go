@@ -7,9 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -214,6 +216,17 @@ func TestResolutionFailingEverywhereIsNoResourcesFault(t *testing.T) {
 		if st := status(t, r, name); st.Breaker != "closed" {
 			t.Errorf("breaker of %s is %s", name, st.Breaker)
 		}
+	}
+}
+
+func TestMachineWithoutSocketsBlamesNobody(t *testing.T) {
+	full := func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	}
+	r := pool(t, Config{Transport: trip(full), Breaker: Breaker{Consecutive: 1}}, resource("a", "https://a.example/v1"))
+	_, err := r.Call(context.Background(), request(t, forced("a")))
+	if f := failed(t, err); f.StateEffect != onceward.EffectNone || f.Scope != onceward.ScopeEgress || status(t, r, "a").Breaker != "closed" {
+		t.Errorf("failure %+v", *f)
 	}
 }
 

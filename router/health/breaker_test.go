@@ -195,4 +195,8 @@ func TestStaleGrantsSayNothing(t *testing.T) {
 	if state(b) != "closed" {
 		t.Errorf("answers to requests of before made it %s", state(b))
 	}
+	grant(t, b).Failure()
+	if state(b) != "closed" {
+		t.Errorf("old failures were counted into a new row: %s", state(b))
+	}
 }

@@ -157,6 +157,10 @@ func TestSoftExclusionsAreUsedAgainOnlyWhenNothingElseIsLeft(t *testing.T) {
 	if d.Route == nil || d.Route.Model != "m" || len(d.Dropped) != 0 {
 		t.Errorf("soft exclusions of another turn count: %+v", d)
 	}
+	d = table.Select(ask(soft("a"), func(r *onceward.RouteRequest) { r.Turn, r.Warm = 3, "a" }), now)
+	if d.Route.Resource != "a" || len(d.Dropped) != 0 {
+		t.Errorf("a soft exclusion of another turn counts: %+v", d)
+	}
 	waiting := exclude(onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Soft: true, Turn: 2, Until: now.Add(time.Minute)})
 	hard := exclude(onceward.ExcludedRoute{Resource: "b", Class: onceward.ClassBilling})
 	d = table.Select(ask(waiting, hard), now)

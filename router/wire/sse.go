@@ -21,9 +21,6 @@ var ErrTooLarge = errors.New("answer too large")
 type Event struct {
 	Name string // of the event line; may be empty
 	Data []byte
-	// Cut reports that the stream ended without the blank line that completes
-	// an event.
-	Cut bool
 }
 
 // Decoder reads server-sent events. It takes LF, CRLF and CR line ends,
@@ -51,7 +48,7 @@ func (d *Decoder) Next() (Event, error) {
 		line, err := d.readLine()
 		if err != nil && len(line) == 0 {
 			if has && errors.Is(err, io.EOF) {
-				ev.Data, ev.Cut = d.data, true
+				ev.Data = d.data // the blank line that completes it is missing: its JSON will tell whether more is
 				return ev, nil
 			}
 			return Event{}, err

@@ -22,11 +22,7 @@ func decode(in io.Reader) (events []string, err error) {
 		if err != nil {
 			return events, err
 		}
-		s := ev.Name + "|" + string(ev.Data)
-		if ev.Cut {
-			s += "|cut"
-		}
-		events = append(events, s)
+		events = append(events, ev.Name+"|"+string(ev.Data))
 	}
 }
 
@@ -44,8 +40,8 @@ func TestDecoderTakesEveryDialect(t *testing.T) {
 		"ping without data":      {"event: ping\n\ndata: 1\n\n", []string{"|1"}},
 		"two data lines":         {"data: a\ndata: b\n\n", []string{"|a\nb"}},
 		"empty data":             {"data\n\n", []string{"|"}},
-		"no final blank line":    {"data: 1\n\ndata: 2\n", []string{"|1", "|2|cut"}},
-		"no final line end":      {"data: 1\n\ndata: 2", []string{"|1", "|2|cut"}},
+		"no final blank line":    {"data: 1\n\ndata: 2\n", []string{"|1", "|2"}},
+		"no final line end":      {"data: 1\n\ndata: 2", []string{"|1", "|2"}},
 		"byte order mark":        {"\xEF\xBB\xBFdata: 1\n\n", []string{"|1"}},
 		"blank lines between":    {"\n\n\ndata: 1\n\n\n\ndata: 2\n\n", []string{"|1", "|2"}},
 		"unknown field":          {"foo: bar\ndata: 1\n\n", []string{"|1"}},
