@@ -154,7 +154,7 @@ func listTable(runs []listed) string {
 			strings.Join(pending, " "), r.Started.Local().Format(time.DateTime),
 		})
 	}
-	return t.Render()
+	return show.Render(t)
 }
 
 func orDash[T any](p *T, format string) string {

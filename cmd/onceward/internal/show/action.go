@@ -134,6 +134,9 @@ func (a *actionReader) settle() {
 	}
 	switch {
 	case a.closed:
+		for _, kind := range a.pending {
+			a.lost(kind, kind == "commit") // in flight when the action was closed: it may have been made
+		}
 		a.receipt.Status, a.receipt.Reason = onceward.StateUnknown, "the action was closed from outside before it had a receipt"
 	case a.idle && len(a.pending) == 0 && a.timers <= 0:
 		a.receipt.Status = onceward.StateAwaitingOperator

@@ -66,6 +66,11 @@ func TestActionFromItsHistoryAlone(t *testing.T) {
 			lose(h)
 			h.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED})
 		}, status: onceward.StateUnknown, commits: 1},
+		"terminated with a commit in flight, which may have been made": {write: func(h *history) {
+			h.task()
+			h.schedule(commit, onceward.CommitInput{})
+			h.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED})
+		}, status: onceward.StateUnknown, commits: 1},
 		"its result goes before all": {write: func(h *history) {
 			lose(h)
 			h.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, Attributes: &historypb.HistoryEvent_WorkflowExecutionCompletedEventAttributes{

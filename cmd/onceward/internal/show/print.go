@@ -57,7 +57,7 @@ func attemptTable(attempts []Attempt) string {
 			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, d.Resource, d.Step, oneLine(d.Reason)))
 		}
 	}
-	return strings.Join(append([]string{t.Render()}, notes...), "\n")
+	return strings.Join(append([]string{Render(t)}, notes...), "\n")
 }
 
 func route(a Attempt) string {
@@ -108,7 +108,7 @@ func actionTable(actions []Action) string {
 			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, oneLine(a.reason)))
 		}
 	}
-	return strings.Join(append([]string{t.Render()}, notes...), "\n")
+	return strings.Join(append([]string{Render(t)}, notes...), "\n")
 }
 
 // NewTable returns a table in the style of all that onceward prints.
@@ -124,6 +124,15 @@ func NewTable(header ...string) table.Writer {
 	}
 	t.AppendHeader(row)
 	return t
+}
+
+// Render returns the table without the white space that pads its last column.
+func Render(t table.Writer) string {
+	lines := strings.Split(t.Render(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func or[T ~string](p *T, otherwise string) string {
