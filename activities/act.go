@@ -20,6 +20,8 @@ import (
 // is idempotent: Temporal may retry it for ever.
 func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.ActResult, error) {
 	id := in.ActionID.WorkflowID()
+	stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.ActionID })
+	defer stop()
 	if in.AttachOnly {
 		receipt, err := a.await(ctx, id)
 		var missing *serviceerror.NotFound

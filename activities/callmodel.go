@@ -92,10 +92,20 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 		f.Resource, f.Deployment = in.Route.Resource, in.Route.Deployment
 		return onceward.CallResult{}, failed(f, settled)
 	}
-	return onceward.CallResult{
-		Items: response.Items, Text: response.Text, Settled: settled,
-		Calls: bindCalls(agent, response.Calls, in.Withdrawn),
-	}, nil
+	result := onceward.CallResult{Items: response.Items, Settled: settled, Calls: bindCalls(agent, response.Calls, in.Withdrawn)}
+	result.TextItem, result.Text = placeOf(response.Text, response.Items)
+	return result, nil
+}
+
+// placeOf names the item that says a text, counted from 1, or returns the text
+// itself where none does.
+func placeOf(text string, items []onceward.Item) (int, string) {
+	for i := len(items) - 1; i >= 0 && text != ""; i-- {
+		if items[i].MessageText() == text {
+			return i + 1, ""
+		}
+	}
+	return 0, text
 }
 
 // failureOf returns the router's failure; an attempt that our own stopping

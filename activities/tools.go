@@ -21,6 +21,8 @@ const MaxToolOutput = 1 << 20
 // answer for the model.
 func ReadFunc(tool Tool) func(context.Context, onceward.ReadInput) (onceward.Item, error) {
 	return func(ctx context.Context, in onceward.ReadInput) (onceward.Item, error) {
+		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return tool.Tool.Spec.Name })
+		defer stop()
 		out, err := tool.Read(ctx, in.Args)
 		if err != nil {
 			if int(activity.GetInfo(ctx).Attempt) < in.MaxAttempts && ctx.Err() == nil {

@@ -91,6 +91,7 @@ func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) work
 	}
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: timeout,
+		HeartbeatTimeout:    r.plan.Heartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: int32(attempts)},
 		Summary:             cutSummary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
 	})
@@ -154,6 +155,7 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 func (r *Run) ask(ctx workflow.Context, turn int, input onceward.ActInput) (onceward.ActResult, error) {
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: actTimeout,
+		HeartbeatTimeout:    r.plan.Heartbeat, // a worker that is lost while it waits is noticed soon
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
 		Summary:             cutSummary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
 	})
