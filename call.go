@@ -38,12 +38,23 @@ type CallInput struct {
 	Withdrawn []string  `json:"withdrawn,omitempty"` // write tools already used up
 }
 
-// CallResult is the result of CallModel: ready items, and each call bound.
+// CallResult is the result of CallModel: ready items, and each call bound. The
+// text is that of item TextItem, counted from 1, so that a history holds what was
+// said once; Text is set instead where no item has just this text.
 type CallResult struct {
-	Items   []Item     `json:"items"`
-	Text    string     `json:"text,omitempty"`
-	Calls   []Call     `json:"calls,omitempty"`
-	Settled Settlement `json:"settled"`
+	Items    []Item     `json:"items"`
+	TextItem int        `json:"text_item,omitempty"`
+	Text     string     `json:"text,omitempty"`
+	Calls    []Call     `json:"calls,omitempty"`
+	Settled  Settlement `json:"settled"`
+}
+
+// Said returns the answer's text. It is a pure function of the result.
+func (r CallResult) Said() string {
+	if r.TextItem > 0 && r.TextItem <= len(r.Items) {
+		return r.Items[r.TextItem-1].MessageText()
+	}
+	return r.Text
 }
 
 // Settlement is what an attempt cost and how it is found again at the resource.

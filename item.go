@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // MaxItem bounds one transcript item in bytes. A larger one would meet the
@@ -71,6 +72,27 @@ func Text(role, text string) (Item, error) {
 		return Item{}, fmt.Errorf("write message: %w", err)
 	}
 	return NewItem(raw, "")
+}
+
+// MessageText returns the text of a message item, its parts joined; of any other
+// item, and of a refusal, nothing. It is a pure function of Raw.
+func (i Item) MessageText() string {
+	var message struct {
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	if i.Type != "message" || json.Unmarshal(i.Raw, &message) != nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, part := range message.Content {
+		if part.Type == "output_text" || part.Type == "text" {
+			text.WriteString(part.Text)
+		}
+	}
+	return text.String()
 }
 
 // CallOutput returns the output item of a function call. output is what the
