@@ -22,8 +22,8 @@ func waitsForPerson(b *harness.Bench, run *harness.Run, outcome onceward.Outcome
 func TestNobodyCanReadTheOutcome(t *testing.T) {
 	lost := payments.Fault{Kind: payments.CommitThenDrop, Times: 1}
 	dropped := payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}
-	decide := func(decision onceward.Resolve, signal bool) func(*harness.Bench, *harness.Run, string) {
-		return func(b *harness.Bench, run *harness.Run, order string) {
+	decide := func(decision onceward.Resolve, signal bool) func(*testing.T, *harness.Bench, *harness.Run, string) {
+		return func(t *testing.T, b *harness.Bench, run *harness.Run, order string) {
 			t.Helper()
 			id := harness.Action(order)
 			waiting := awaitsOperator(b, id)
@@ -44,13 +44,11 @@ func TestNobodyCanReadTheOutcome(t *testing.T) {
 			options: harness.Options{Payments: payments.Config{Fault: lost}},
 			arm: func(b *harness.Bench) {
 				b.OnAfterCommit(first(func() {
-					if err := b.Payments.SetReadFault(payments.Fault{Kind: payments.AnswerStatus, Status: 503}); err != nil {
-						t.Error(err)
-					}
+					_ = b.Payments.SetReadFault(payments.Fault{Kind: payments.AnswerStatus, Status: 503}) // a fault that can be acted out is never refused
 				}))
 			},
 			during: decide(committed, false), want: paid(),
-			check: expect(onceward.StateCommitted, onceward.VerifiedByOperator, 1)},
+			check: expect(onceward.StateCommitted, onceward.VerifiedByOperator, 1), actionAs: "action-resolved"},
 		"absent proves nothing: the operator says rejected and the run completes": {
 			workflow: "UnsettledWorkflow", options: harness.Options{Payments: payments.Config{Fault: dropped}},
 			during: decide(onceward.Resolve{Status: onceward.StatusRejected, By: "ops", Note: "never arrived"}, false),
@@ -157,7 +155,7 @@ func TestPersonCompletesTheRun(t *testing.T) {
 	gone.Match.Turn = routertest.At(2)
 	fault{
 		options: harness.Options{Degraded: "manual_completion_required", Faults: []routertest.Fault{gone}},
-		during: func(b *harness.Bench, run *harness.Run, _ string) {
+		during: func(t *testing.T, b *harness.Bench, run *harness.Run, _ string) {
 			waitsForPerson(b, run, onceward.OutcomeManualCompletion)
 			refusedWith(t, b.Update(run.ID, onceward.UpdateComplete, onceward.Complete{By: "ops"}, nil), "text is empty")
 			refusedWith(t, b.Update(run.ID, onceward.UpdateComplete, onceward.Complete{Text: "done"}, nil), "by is empty")

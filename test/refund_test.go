@@ -18,9 +18,11 @@ type fault struct {
 	options  harness.Options
 	worker   []string             // flags of the first worker
 	arm      func(*harness.Bench) // before the first worker is started
-	during   func(*harness.Bench, *harness.Run, string)
+	during   func(*testing.T, *harness.Bench, *harness.Run, string)
 	want     harness.Want
 	check    func(*testing.T, *harness.Bench, onceward.Result, []harness.History)
+	// runAs and actionAs record the newest execution of each under a name.
+	runAs, actionAs string
 }
 
 func (f fault) run(t *testing.T) {
@@ -36,12 +38,13 @@ func (f fault) run(t *testing.T) {
 	order := b.Order()
 	run := b.Start("run", f.workflow, "Please refund "+order+".")
 	if f.during != nil {
-		f.during(b, run, order)
+		f.during(t, b, run, order)
 	}
 	result, chain := b.Check(run, order, f.want)
 	if f.check != nil {
 		f.check(t, b, result, chain)
 	}
+	recordAll(t, chain, f.runAs, f.actionAs)
 }
 
 // table runs rows by name; the name states the outcome.
@@ -95,7 +98,7 @@ func expect(status onceward.ActionState, by onceward.VerifiedBy, commits int) fu
 }
 
 func TestWithoutAFaultEveryAttemptAndReceiptIsInHistory(t *testing.T) {
-	fault{want: paid(), check: func(t *testing.T, b *harness.Bench, result onceward.Result, chain []harness.History) {
+	fault{want: paid(), runAs: "refund", actionAs: "action-committed", check: func(t *testing.T, b *harness.Bench, result onceward.Result, chain []harness.History) {
 		expect(onceward.StateCommitted, onceward.VerifiedByResponse, 1)(t, b, result, chain)
 		attempts := b.Attempts(chain)
 		if len(attempts) != 3 || b.Pool.Attempts() != 3 {
@@ -244,8 +247,9 @@ func TestCommitIsUnclear(t *testing.T) {
 func TestWorkerIsKilled(t *testing.T) {
 	rows := map[string]fault{
 		"while the commit is at the product": {arm: func(b *harness.Bench) { b.OnBeforeCommit(first(func() { killLive(b) })) }, want: paid(died)},
-		"when the product has paid":          {arm: func(b *harness.Bench) { b.OnAfterCommit(first(func() { killLive(b) })) }, want: paid(died)},
-		"in the read before the commit":      {arm: func(b *harness.Bench) { b.OnRead(first(func() { killLive(b) })) }, want: paid(died)},
+		"when the product has paid": {arm: func(b *harness.Bench) { b.OnAfterCommit(first(func() { killLive(b) })) }, want: paid(died),
+			runAs: "refund-killed", actionAs: "action-reconciled"},
+		"in the read before the commit": {arm: func(b *harness.Bench) { b.OnRead(first(func() { killLive(b) })) }, want: paid(died)},
 		"when a resource has its request": {arm: func(b *harness.Bench) {
 			b.Pool.OnRequest(func(r routertest.Request) {
 				if r.Seq == 2 {

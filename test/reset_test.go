@@ -64,6 +64,7 @@ func TestRunIsResetToBefore(t *testing.T) {
 			if after := receipt(t, result); after.Ref != before.Ref || len(chain) < 2 {
 				t.Errorf("receipt %s after the reset and %s before, over %d executions", after.Ref, before.Ref, len(chain))
 			}
+			recordAll(t, chain, "refund-reset", "")
 		})
 		t.Run(name+" while it pays: paid once", func(t *testing.T) {
 			t.Parallel()
@@ -228,7 +229,8 @@ func TestActionItselfIsReset(t *testing.T) {
 			t.Fatal(err)
 		}
 		resolve(t, b, id, onceward.Resolve{Status: onceward.StatusCommitted, Ref: "rf-000001", By: "ops", Version: waiting.Version})
-		b.Check(run, order, paid())
+		_, chain := b.Check(run, order, paid())
+		recordAll(t, chain, "", "action-reset")
 	})
 	t.Run("when an operator has resolved it: the old decision does not decide again", func(t *testing.T) {
 		t.Parallel()

@@ -24,8 +24,8 @@ func TestWorkerThatSleptThroughItsLeaseNeverPays(t *testing.T) {
 	b.StartWorker(false)
 	order := b.Order()
 	run := b.StartRefund("run", order)
-	if receipt := b.Receipt(harness.Action(order)); receipt.Status != onceward.StateCommitted {
-		t.Errorf("receipt %+v, want committed", receipt)
+	if got := receipt(t, run.Result()); got.Status != onceward.StateCommitted {
+		t.Errorf("receipt %+v, want committed", got)
 	}
 	if err := sleeper.Stop(); err != nil { // returns when its commit has ended, whatever it did
 		t.Errorf("the worker that slept ended with %v", err)
@@ -72,7 +72,7 @@ func stopLive(b *harness.Bench) {
 func TestTwoWorkersRecoverOneRun(t *testing.T) {
 	fault{
 		worker: []string{"--kill-at=call_done:2"},
-		during: func(b *harness.Bench, _ *harness.Run, _ string) {
+		during: func(_ *testing.T, b *harness.Bench, _ *harness.Run, _ string) {
 			b.StartWorker(false)
 		},
 		want: paid(died),

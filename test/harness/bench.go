@@ -118,7 +118,11 @@ func (b *Bench) startPool(o Options) {
 		cfg.Model = *o.Model
 	}
 	for _, name := range names {
-		cfg.Resources = append(cfg.Resources, routertest.Resource{Name: name, Key: Key, EncryptionBoundary: "one"})
+		cfg.Resources = append(cfg.Resources, routertest.Resource{
+			Name: name, Key: Key, EncryptionBoundary: "one",
+			// The headers of a small quota would make a long run wait for it.
+			Drift: routertest.Drift{RateLimit: routertest.RateLimit{LimitTokens: 1e9, RemainingTokens: 1e9, LimitRequests: 1e6, RemainingRequests: 1e6}},
+		})
 	}
 	if o.Pool != nil {
 		o.Pool(&cfg)
