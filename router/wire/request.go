@@ -153,7 +153,12 @@ func (w *writer) item(item onceward.Item, callID string, omitID, lists bool) err
 		output := member(item.Raw, "output")
 		flatten = len(output) > 0 && output[0] == '['
 	}
-	if !reasoning && !flatten && callID == item.CallID && !(omitID && item.ID != "") && member(item.Raw, "created_by") == nil {
+	name := ""
+	if isCall(item.Type) {
+		name = text(member(item.Raw, "name"))
+	}
+	fit := fitName(name)
+	if !reasoning && !flatten && fit == name && callID == item.CallID && !(omitID && item.ID != "") && member(item.Raw, "created_by") == nil {
 		w.buf = append(w.buf, item.Raw...)
 		return nil
 	}
@@ -181,6 +186,8 @@ func (w *writer) item(item onceward.Item, callID string, omitID, lists bool) err
 		switch {
 		case string(key) == "call_id":
 			w.str(callID)
+		case string(key) == "name" && fit != name:
+			w.str(fit)
 		case flatten && string(key) == "output":
 			var flat string
 			flat, failed = flatText(value)
@@ -192,6 +199,23 @@ func (w *writer) item(item onceward.Item, callID string, omitID, lists bool) err
 	})
 	w.raw(`}`)
 	return failed
+}
+
+// maxName is the longest name of a function that hosts take.
+const maxName = 64
+
+// fitName returns a name that hosts take in a call. A model can write a name that
+// nobody declared; the call was answered, and repeated as it is it would have
+// every later request of the run refused.
+func fitName(name string) string {
+	fit := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	return fit[:min(len(fit), maxName)]
 }
 
 // flatText joins the text parts of a list. A part that is no text cannot be

@@ -76,6 +76,9 @@ func TestInputItems(t *testing.T) {
 		"repair_history drops an orphan output":       {in: []string{user, out}, repair: onceward.RepairHistory, want: []string{user}},
 		"repair_history leaves the rest alone":        {in: []string{user, "a@" + rsA, fc, out, `{"type":"web_search_call","id":"ws_1"}`}, repair: onceward.RepairHistory, want: []string{user, rsA, fc, out, `{"type":"web_search_call","id":"ws_1"}`}},
 		"an orphan stays where no repair is asked":    {in: []string{user, fc}, want: []string{user, fc}},
+		"a name that nobody declared goes back in letters that hosts take": {
+			in:   []string{`{"type":"function_call","call_id":"c1","name":"functions.f g","arguments":"{}"}`, out},
+			want: []string{`{"type":"function_call","call_id":"c1","name":"functions_f_g","arguments":"{}"}`, out}},
 		"an over-long call id is the same both times": {in: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, long), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, long)}, want: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, digestID(long)), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, digestID(long))}},
 		"a call id that comes again is another call": {in: []string{fcBare, out, fcBare, out, fcBare}, want: []string{fcBare, out,
 			strings.Replace(fcBare, "c1", digestID("c1\x002"), 1), strings.Replace(out, "c1", digestID("c1\x002"), 1),
