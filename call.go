@@ -11,6 +11,7 @@ type OpenRequest struct {
 	Request json.RawMessage `json:"request"`
 	Tenant  string          `json:"tenant,omitempty"`
 	User    string          `json:"user,omitempty"`
+	State   *ProviderState  `json:"state,omitempty"`
 }
 
 // Opened is a run's beginning: its plan, and the first items of its transcript

@@ -101,7 +101,9 @@ type ModelRequest struct {
 	Tools        []ToolDecl
 	Output       *OutputDecl
 	Timeouts     Timeouts
-	Repair       Repair // a change to the request that a failure asked for
+	// PreviousResponseID is the anchor of a pinned run; its route is the owner.
+	PreviousResponseID string
+	Repair             Repair // a change to the request that a failure asked for
 	// Check judges a final answer inside the attempt; its error makes the
 	// attempt fail as invalid_output. Nil accepts all.
 	Check func(text string) error

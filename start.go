@@ -19,7 +19,21 @@ type Start struct {
 	Request json.RawMessage `json:"request"`
 	Tenant  string          `json:"tenant,omitempty"`
 	User    string          `json:"user,omitempty"`
-	Carry   *Carry          `json:"carry,omitempty"`
+	// State names what a resource already holds and the run cannot do without.
+	State *ProviderState `json:"state,omitempty"`
+	Carry *Carry         `json:"carry,omitempty"`
+}
+
+// ProviderState is state that lives on one resource and cannot be exported. A
+// run with it is pinned: only that resource is asked, it is waited for while it
+// cannot answer, and the run ends truthfully when it is gone. The zero value is
+// refused; a run without provider-side state has a nil *ProviderState.
+type ProviderState struct {
+	Resource string `json:"resource"` // the owner, by its name in the pool
+	// PreviousResponseID is sent with every request of the run: the stored
+	// response its transcript goes on from. Empty pins the run to the owner for
+	// another reason, such as file ids in its request.
+	PreviousResponseID string `json:"previous_response_id,omitempty"`
 }
 
 // Ask returns the Start of a run about a plain text.
@@ -34,23 +48,24 @@ func Ask(text string) Start {
 // Plan is the part of the manifest that workflow code decides from. It is fixed
 // when a run opens: a deploy does not change a run in flight.
 type Plan struct {
-	Version       int           `json:"version"`
-	Agent         string        `json:"agent"`
-	Task          string        `json:"task"`
-	Models        []string      `json:"models"`
-	Resources     []string      `json:"resources,omitempty"`
-	Requirements  Requirements  `json:"requirements"`
-	Budget        Budget        `json:"budget"`
-	Timeouts      Timeouts      `json:"timeouts"`
-	Tools         []ToolPlan    `json:"tools,omitempty"`
-	Degraded      Outcome       `json:"degraded"`
-	CrossBoundary string        `json:"cross_boundary"`
-	Affinity      string        `json:"affinity"`
-	Heartbeat     time.Duration `json:"heartbeat"`
-	Release       string        `json:"release"`
-	Tenant        string        `json:"tenant,omitempty"`
-	User          string        `json:"user,omitempty"`
-	Attributes    bool          `json:"attributes"` // whether the namespace has the search attributes
+	Version       int            `json:"version"`
+	Agent         string         `json:"agent"`
+	Task          string         `json:"task"`
+	Models        []string       `json:"models"`
+	Resources     []string       `json:"resources,omitempty"`
+	Requirements  Requirements   `json:"requirements"`
+	Budget        Budget         `json:"budget"`
+	Timeouts      Timeouts       `json:"timeouts"`
+	Tools         []ToolPlan     `json:"tools,omitempty"`
+	Degraded      Outcome        `json:"degraded"`
+	CrossBoundary string         `json:"cross_boundary"`
+	Affinity      string         `json:"affinity"`
+	Heartbeat     time.Duration  `json:"heartbeat"`
+	Release       string         `json:"release"`
+	Tenant        string         `json:"tenant,omitempty"`
+	User          string         `json:"user,omitempty"`
+	State         *ProviderState `json:"state,omitempty"`
+	Attributes    bool           `json:"attributes"` // whether the namespace has the search attributes
 }
 
 // ToolPlan is what workflow code knows of a tool.

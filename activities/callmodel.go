@@ -62,8 +62,13 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 	defer stop()
 
 	started := time.Now()
+	anchor := ""
+	if state := manifest.Plan.State; state != nil {
+		anchor = state.PreviousResponseID
+	}
 	response, err := a.router.Call(ctx, onceward.ModelRequest{
-		Route: in.Route, RunKey: in.RunKey, Instructions: manifest.Instructions, Items: items,
+		PreviousResponseID: anchor,
+		Route:              in.Route, RunKey: in.RunKey, Instructions: manifest.Instructions, Items: items,
 		Tools: offered(manifest.Tools, in.Withdrawn), Output: manifest.Output,
 		Timeouts: manifest.Plan.Timeouts, Repair: in.Repair, Progress: seen.set,
 		Check: func(text string) error {

@@ -30,7 +30,10 @@ func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.
 		return onceward.Opened{}, invalidStart("request has %d bytes, at most %d", len(in.Request), MaxRequest)
 	}
 	manifest := agent.Manifest
-	manifest.Plan.Tenant, manifest.Plan.User = in.Tenant, in.User
+	manifest.Plan.Tenant, manifest.Plan.User, manifest.Plan.State = in.Tenant, in.User, in.State
+	if err := checkState(manifest.Plan); err != nil {
+		return onceward.Opened{}, err
+	}
 	raw, err := json.Marshal(manifest)
 	if err != nil {
 		return onceward.Opened{}, invalidStart("encode manifest: %v", err)
@@ -53,6 +56,21 @@ func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.
 		return onceward.Opened{}, invalidStart("request: %v", err)
 	}
 	return onceward.Opened{Plan: manifest.Plan, Items: []onceward.Item{first, message}}, nil
+}
+
+// checkState refuses provider-side state that no request could be pinned by.
+func checkState(plan onceward.Plan) error {
+	switch state := plan.State; {
+	case state == nil:
+		return nil
+	case state.Resource == "":
+		return invalidStart("state.resource is empty: name the resource that holds the state")
+	case len(plan.Resources) > 0 && !slices.Contains(plan.Resources, state.Resource):
+		return invalidStart("state.resource %q is not one of the task's resources %v", state.Resource, plan.Resources)
+	case len(state.PreviousResponseID) > 256:
+		return invalidStart("state.previous_response_id has %d bytes, at most 256", len(state.PreviousResponseID))
+	}
+	return nil
 }
 
 // ErrorInvalidStart is the type of the error of a run that was started with an

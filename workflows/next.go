@@ -89,6 +89,9 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
 		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair,
 	}
+	if r.plan.State != nil {
+		request.Owner = r.plan.State.Resource
+	}
 	summary := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
 	err := workflow.ExecuteLocalActivity(local(ctx, summary), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
 	if err != nil && ctx.Err() != nil {
@@ -109,6 +112,9 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Failure: f,
 	})
 	now := workflow.Now(ctx)
+	if r.plan.State != nil {
+		return r.awaitOwner(ctx, t, decision.RetryAt)
+	}
 	if decision.RetryAt.IsZero() || !decision.RetryAt.Before(r.deadline()) {
 		if t.failure == nil {
 			t.failure = f
@@ -117,6 +123,28 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, "", fmt.Sprintf("a resource, until %s", decision.RetryAt.UTC().Format(time.RFC3339)))
 	_ = workflow.NewTimerWithOptions(ctx, max(decision.RetryAt.Sub(now), minWait), workflow.TimerOptions{Summary: "wait for a resource"}).Get(ctx, nil)
+	r.resumed(ctx)
+	return onceward.Turn{}, false
+}
+
+// awaitOwner waits for the one resource that holds the run's state. The wait is
+// not machine time. An owner that will not come back by itself ends the run: its
+// state cannot be carried to another resource.
+func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time) (onceward.Turn, bool) {
+	owner := r.plan.State.Resource
+	if again.IsZero() {
+		return r.end(t, onceward.OutcomeUnavailable, "not portable: the run's state lives on "+owner+", which cannot serve it"), true
+	}
+	now := workflow.Now(ctx)
+	left := r.plan.Budget.PeopleDeadline - r.owned
+	if pause := again.Sub(now); pause > left {
+		return r.end(t, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, is not back before %s", owner, again.UTC().Format(time.RFC3339))), true
+	}
+	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
+	_ = workflow.NewTimerWithOptions(ctx, max(again.Sub(now), minWait), workflow.TimerOptions{Summary: cutSummary("wait for " + owner)}).Get(ctx, nil)
+	waited := workflow.Now(ctx).Sub(now)
+	r.owned += waited
+	r.use.Waited += waited
 	r.resumed(ctx)
 	return onceward.Turn{}, false
 }
@@ -234,7 +262,7 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 	} else {
 		t.failed = append(t.failed, route.Resource)
 	}
-	step, why := Decide(Situation{Failure: f, Committed: r.committed, Repairs: t.repairs, NotSent: t.notSent})
+	step, why := Decide(Situation{Failure: f, Committed: r.committed, Pinned: r.plan.State != nil, Repairs: t.repairs, NotSent: t.notSent})
 	switch step {
 	case StepStop:
 		if f.NotSent {

@@ -24,6 +24,7 @@ const maxNotSent = 20
 type Situation struct {
 	Failure   onceward.Failure
 	Committed bool              // the run has committed a side effect
+	Pinned    bool              // the run needs state that lives on one resource
 	Repairs   []onceward.Repair // already tried in this turn
 	NotSent   int               // attempts of this turn that sent nothing, this one included
 }
@@ -45,12 +46,14 @@ func Decide(s Situation) (Step, string) {
 		return StepStop, "nothing could be sent, again and again"
 	case f.NotSent:
 		return StepNext, "nothing was sent"
+	case s.Pinned && (f.Class == onceward.ClassStaleAnchor || f.Class == onceward.ClassResourceAffinity):
+		return StepStop, "not portable: the state the run was started with is gone"
 	case f.ProviderStateCreated:
 		return StepStop, "the resource holds state that cannot be exported"
 	case f.Repair != onceward.RepairNone && !repaired(s.Repairs, f.Repair):
 		return StepRepair, string(f.Repair)
-	case f.Class == onceward.ClassUnknown && s.Committed:
-		return StepStop, "an unknown failure after a committed side effect"
+	case f.Class == onceward.ClassUnknown && (s.Committed || s.Pinned):
+		return StepStop, "an unknown failure after a committed side effect, or with state on the resource"
 	case f.Class == onceward.ClassDeadlineExceeded:
 		return StepNext, "the run's own clock decides"
 	case f.Class == onceward.ClassIncompleteOutput:

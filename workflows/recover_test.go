@@ -42,6 +42,9 @@ func TestDecide(t *testing.T) {
 		"our own deadline is the clock's to decide":    {Situation{Failure: failure(onceward.ClassDeadlineExceeded)}, StepNext},
 		"not sent is tried again, even after a commit": {Situation{Failure: *onceward.NotSentFailure(onceward.ClassUnknown, ""), Committed: true, NotSent: 1}, StepNext},
 		"not sent has a cap of its own":                {Situation{Failure: *onceward.NotSentFailure(onceward.ClassWorkerLost, ""), NotSent: maxNotSent}, StepStop},
+		"a pinned run's state is gone":                 {Situation{Failure: failure(onceward.ClassStaleAnchor), Pinned: true}, StepStop},
+		"a stale anchor is dropped by a free run":      {Situation{Failure: failure(onceward.ClassStaleAnchor)}, StepRepair},
+		"a pinned run waits for its owner":             {Situation{Failure: failure(onceward.ClassRateLimited), Pinned: true}, StepNext},
 		"provider state is not portable":               {Situation{Failure: with(failure(onceward.ClassServerError), func(f *onceward.Failure) { f.ProviderStateCreated = true })}, StepStop},
 		"a failure that says it stays, stays":          {Situation{Failure: with(failure(onceward.ClassServerError), func(f *onceward.Failure) { f.FallbackEligible, f.Retryable = false, false })}, StepStop},
 	} {

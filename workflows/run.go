@@ -28,6 +28,7 @@ type Run struct {
 	excluded  []onceward.ExcludedRoute
 	warm      string
 	committed bool
+	owned     time.Duration // waited for the owner of pinned state
 
 	status    onceward.RunStatus
 	outcome   onceward.Outcome // provisional while it waits
@@ -67,7 +68,7 @@ func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, 
 }
 
 func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (onceward.Opened, error) {
-	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User}
+	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, State: in.State}
 	for {
 		var opened onceward.Opened
 		err := workflow.ExecuteLocalActivity(local(ctx, "open "+agent.Name), onceward.ActivityOpen, request).Get(ctx, &opened)

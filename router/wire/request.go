@@ -27,8 +27,8 @@ type Rendered struct {
 }
 
 // Render writes the body of one attempt. It is stateless: store is false, no
-// previous response is named, and encrypted reasoning is replayed inside its
-// own boundary only.
+// previous response is named but the anchor of a pinned run, and encrypted
+// reasoning is replayed inside its own boundary only.
 func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 	size := 1024 + len(req.Instructions)
 	for i := range req.Items {
@@ -47,6 +47,9 @@ func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 		return Rendered{}, err
 	}
 	w.raw(`,"store":false,"stream":true`)
+	if req.PreviousResponseID != "" {
+		w.raw(`,"previous_response_id":`).str(req.PreviousResponseID)
+	}
 	if to.Capability.EncryptedReasoning {
 		w.raw(`,"include":["reasoning.encrypted_content"]`)
 	}
