@@ -105,9 +105,9 @@ func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []O
 		MaxOutputTokens: opt("max_output_tokens", "null"), MaxToolCalls: opt("max_tool_calls", "null"),
 		Model: orElse(x.drift.Model, req.Body.Model), Output: []json.RawMessage{},
 		ParallelToolCalls: opt("parallel_tool_calls", "true"), PreviousResponseID: opt("previous_response_id", "null"),
-		PromptCacheKey: opt("prompt_cache_key", "null"), Reasoning: opt("reasoning", `{"effort":"medium","summary":null}`),
+		PromptCacheKey: opt("prompt_cache_key", "null"), Reasoning: echo(opt("reasoning", "{}"), reasoningDefaults),
 		SafetyIdentifier: opt("safety_identifier", "null"), ServiceTier: "default", Store: req.Stored(),
-		Temperature: opt("temperature", "1"), Text: opt("text", `{"format":{"type":"text"},"verbosity":"medium"}`),
+		Temperature: opt("temperature", "1"), Text: echoText(opt("text", "{}")),
 		ToolChoice: opt("tool_choice", `"auto"`), Tools: echoTools(opt("tools", "[]")), TopLogprobs: opt("top_logprobs", "0"),
 		TopP: opt("top_p", "1"), Truncation: opt("truncation", `"disabled"`), User: opt("user", "null"), Metadata: opt("metadata", "{}"),
 	}, sealInSnapshotOnly: x.drift.SealInSnapshotOnly, emptySnapshot: x.drift.EmptySnapshot}
@@ -123,6 +123,39 @@ func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []O
 	}
 	a.count(req.Body.MaxOutputTokens, tokens, cached)
 	return a
+}
+
+// What the real API fills in where the request leaves it open.
+var (
+	reasoningDefaults = map[string]string{"effort": `"medium"`, "summary": "null"}
+	textDefaults      = map[string]string{"format": `{"type":"text"}`, "verbosity": `"medium"`}
+	schemaDefaults    = map[string]string{"description": "null", "strict": "false"}
+)
+
+// echo returns a parameter of the request as the response shows it.
+func echo(raw json.RawMessage, defaults map[string]string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return raw
+	}
+	for key, value := range defaults {
+		fields[key] = orEmpty(fields[key], value)
+	}
+	return encode(fields)
+}
+
+func echoText(raw json.RawMessage) json.RawMessage {
+	text := echo(raw, textDefaults)
+	format := field(text, "format")
+	if str(field(format, "type")) != "json_schema" {
+		return text
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil {
+		return text
+	}
+	fields["format"] = echo(format, schemaDefaults)
+	return encode(fields)
 }
 
 // echoTools fills in the defaults of function tools, as the real API does.
