@@ -79,14 +79,14 @@ bench: temporal ## Benchmarks
 
 .PHONY: soak
 soak: temporal ## Runs, kills and faults for a while, counting effects (SOAK=2m)
-	ONCEWARD_SOAK=$(strip $(SOAK)) $(GO) test -count=1 -run '^TestSoak' -v -timeout 0 $(PROCESS)
+	SOAK_FOR=$(strip $(SOAK)) $(GO) test -count=1 -run '^TestSoak' -v -timeout 0 $(PROCESS)
 
-# Only packages with a test that reads ONCEWARD_CASES, and of those only such tests.
+# Only packages with a test that reads CORPUS_CASES, and of those only such tests.
 .PHONY: corpus
 corpus: temporal ## Check against a folder of cases, fixtures, specs and workloads (CASES=folder)
 	@test -n "$(strip $(CASES))" && test -d "$(strip $(CASES))" || { echo 'corpus: usage: make corpus CASES=folder' >&2; exit 2; }
-	ONCEWARD_CASES="$(abspath $(strip $(CASES)))" $(GO) test -count=1 -run 'Corpus|Recorded' -p $(strip $(P)) -timeout 10m \
-		$$(grep -rl --include='*_test.go' ONCEWARD_CASES . | xargs -n 1 dirname | sort -u)
+	CORPUS_CASES="$(abspath $(strip $(CASES)))" $(GO) test -count=1 -run 'Corpus|Recorded' -p $(strip $(P)) -timeout 10m \
+		$$(grep -rl --include='*_test.go' CORPUS_CASES . | xargs -n 1 dirname | sort -u)
 
 .PHONY: cover
 cover: ## Coverage of the library by its unit tests, into coverage.out

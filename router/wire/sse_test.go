@@ -124,9 +124,9 @@ func FuzzDecoder(f *testing.F) {
 // corpus is where recorded traffic lies; make corpus sets it.
 func corpus(t *testing.T, pattern string) []string {
 	t.Helper()
-	dir := os.Getenv("ONCEWARD_CASES")
+	dir := os.Getenv("CORPUS_CASES")
 	if dir == "" {
-		t.Skip("ONCEWARD_CASES is not set: recorded traffic is not part of this repository (make corpus)")
+		t.Skip("CORPUS_CASES is not set: recorded traffic is not part of this repository (make corpus)")
 	}
 	var files []string
 	for _, d := range []string{"fixtures/responses", "../fixtures/responses", "responses", "."} {
