@@ -92,24 +92,23 @@ func (a *Activities) await(ctx context.Context, id string) (onceward.ActionRecei
 // describe reads an action that answers neither result nor query: one that was
 // closed from outside, or one whose worker is gone.
 func (a *Activities) describe(ctx context.Context, id string) (onceward.ActionReceipt, error) {
-	described, err := a.client.DescribeWorkflowExecution(ctx, id, "")
+	described, err := a.client.DescribeWorkflow(ctx, id, "")
 	if err != nil {
 		return onceward.ActionReceipt{}, err
 	}
-	info := described.GetWorkflowExecutionInfo()
 	actionID, err := onceward.ParseActionWorkflowID(id)
 	if err != nil {
 		return onceward.ActionReceipt{}, err
 	}
 	receipt := onceward.ActionReceipt{ActionID: actionID, Status: onceward.StateProposed}
 	for key, field := range map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run} {
-		if payload := info.GetMemo().GetFields()[key]; payload != nil {
+		if payload := described.Memo.GetFields()[key]; payload != nil {
 			_ = json.Unmarshal(payload.GetData(), field) // a memo that is not ours leaves the field empty, which is a conflict
 		}
 	}
-	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		receipt.Status = onceward.StateUnknown
-		receipt.Reason = fmt.Sprintf("the action was closed as %s before it had a receipt", info.GetStatus())
+		receipt.Reason = fmt.Sprintf("the action was closed as %s before it had a receipt", described.Status)
 	}
 	return receipt, nil
 }

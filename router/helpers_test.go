@@ -133,15 +133,6 @@ func text(t testing.TB, role, s string) onceward.Item {
 	return item
 }
 
-func item(t testing.TB, raw, boundary string) onceward.Item {
-	t.Helper()
-	it, err := onceward.NewItem([]byte(raw), boundary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return it
-}
-
 func failed(t testing.TB, err error) *onceward.Failure {
 	t.Helper()
 	var f *onceward.Failure

@@ -166,16 +166,16 @@ func checkSpec(cfg Config, tool onceward.Tool) error {
 	switch tool.Kind {
 	case onceward.KindRead:
 		if spec.Settle != 0 || spec.KeyTTL != 0 || spec.ReadHorizon != 0 || spec.Lease != 0 || spec.Keyed || spec.VerifyByRead || spec.Once {
-			return errors.New("Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once")
+			return errors.New("a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once")
 		}
 	case onceward.KindWrite:
 		switch {
 		case spec.Timeout != 0 || spec.MaxAttempts != 0:
-			return errors.New("Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly")
+			return errors.New("a Spec's Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly")
 		case spec.Lease > cfg.Worker.Drain:
-			return fmt.Errorf("Lease %s is longer than worker.drain (%s): a stop would cut the commit", spec.Lease, cfg.Worker.Drain)
+			return fmt.Errorf("a Spec's Lease %s is longer than worker.drain (%s): a stop would cut the commit", spec.Lease, cfg.Worker.Drain)
 		case spec.Lease != 0 && spec.Lease < cfg.Worker.Heartbeat:
-			return fmt.Errorf("Lease %s is shorter than worker.heartbeat (%s): a lost commit would not be noticed", spec.Lease, cfg.Worker.Heartbeat)
+			return fmt.Errorf("a Spec's Lease %s is shorter than worker.heartbeat (%s): a lost commit would not be noticed", spec.Lease, cfg.Worker.Heartbeat)
 		}
 	default:
 		return errors.New("it was not made by Read or Write")

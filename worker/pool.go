@@ -167,7 +167,7 @@ func ReadPool(ctx context.Context, c client.Client, pool string) (onceward.PoolH
 	ctx, cancel := context.WithTimeout(ctx, poolCall)
 	defer cancel()
 	var health onceward.PoolHealth
-	described, err := c.DescribeWorkflowExecution(ctx, onceward.PoolWorkflowID(pool), "")
+	described, err := c.DescribeWorkflow(ctx, onceward.PoolWorkflowID(pool), "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return health, nil
@@ -175,7 +175,7 @@ func ReadPool(ctx context.Context, c client.Client, pool string) (onceward.PoolH
 	if err != nil {
 		return health, err
 	}
-	payload := described.GetWorkflowExecutionInfo().GetMemo().GetFields()[onceward.MemoHealth]
+	payload := described.Memo.GetFields()[onceward.MemoHealth]
 	if payload == nil {
 		return health, nil
 	}

@@ -173,16 +173,16 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 		{"negative attempts", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", MaxAttempts: -1})}
 		}, nil, nil, "register agent refunds: tool r: MaxAttempts is negative: -1"},
-		{"read with a field of writes", func(a *onceward.Agent) { a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", Once: true})} }, nil, nil, "register agent refunds: tool r: Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once"},
+		{"read with a field of writes", func(a *onceward.Agent) { a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", Once: true})} }, nil, nil, "register agent refunds: tool r: a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once"},
 		{"write with a field of reads", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Timeout: time.Second})}
-		}, nil, nil, "register agent refunds: tool w: Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly"},
+		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly"},
 		{"lease over the drain", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Lease: time.Hour})}
-		}, nil, nil, "register agent refunds: tool w: Lease 1h0m0s is longer than worker.drain (3m0s): a stop would cut the commit"},
+		}, nil, nil, "register agent refunds: tool w: a Spec's Lease 1h0m0s is longer than worker.drain (3m0s): a stop would cut the commit"},
 		{"lease under the heartbeat", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Lease: time.Second})}
-		}, nil, nil, "register agent refunds: tool w: Lease 1s is shorter than worker.heartbeat (10s): a lost commit would not be noticed"},
+		}, nil, nil, "register agent refunds: tool w: a Spec's Lease 1s is shorter than worker.heartbeat (10s): a lost commit would not be noticed"},
 		{"output without a name", func(a *onceward.Agent) { a.Output = onceward.JSON[order]("") }, nil, nil, `register agent refunds: output: the name "" is not 1 to 64 characters of A-Z a-z 0-9 _ -`},
 		{"output that is no struct", func(a *onceward.Agent) { a.Output = onceward.JSON[[]string]("list") }, nil, nil, "register agent refunds: output: []string is not a struct; wrap it in one, so that every value has a name"},
 		{"requirement nobody meets", func(a *onceward.Agent) { a.Requires.ImageInput = true }, nil, nil, "register agent refunds: no deployment of task class refund can serve it: a/gpt-5.6 lacks image_input"},

@@ -168,7 +168,7 @@ func proseDelay(text []byte, now time.Time) (time.Duration, bool) {
 			}
 			near := clipBytes(rest[at:], 96)
 			rest = rest[at+len(word):]
-			if bytes.IndexAny(near, "0123456789") < 0 {
+			if !bytes.ContainsAny(near, "0123456789") {
 				continue
 			}
 			if d, ok := waitHere(near, now); ok && d <= maxDelay && d >= longest {

@@ -177,7 +177,7 @@ func TestPoisonousPayload(t *testing.T) {
 	p := NewPoison(2)
 	undone := 0
 	undo := func() { undone++ }
-	if p.Failed("x", "a", undo) || p.Failed("x", "a", undo) || undone != 0 {
+	if first, second := p.Failed("x", "a", undo), p.Failed("x", "a", undo); first || second || undone != 0 {
 		t.Error("one resource is not two")
 	}
 	if !p.Failed("x", "b", undo) || undone != 3 {
@@ -197,7 +197,7 @@ func TestResolutionThatFailsEverywhereIsThisMachine(t *testing.T) {
 	l := NewLocalFaults([]string{"a", "b", "c"}, time.Minute)
 	undone := 0
 	l.Keep(func() { undone++ })
-	if l.Failed("a", t0) || l.Failed("a", t0) || l.Failed("b", t0) {
+	if first, again, other := l.Failed("a", t0), l.Failed("a", t0), l.Failed("b", t0); first || again || other {
 		t.Error("two of three hosts are not all")
 	}
 	if !l.Failed("c", t0) || undone != 1 {

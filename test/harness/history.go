@@ -48,11 +48,11 @@ func (b *Bench) History(workflowID, runID string) History {
 
 func (b *Bench) newest(workflowID string) string {
 	b.t.Helper()
-	described, err := b.Client.DescribeWorkflowExecution(b.Context(), workflowID, "")
+	described, err := b.Client.DescribeWorkflow(b.Context(), workflowID, "")
 	if err != nil {
 		b.t.Fatalf("describe %s: %v", workflowID, err)
 	}
-	return described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	return described.WorkflowExecution.RunID
 }
 
 // Chain fetches every execution of a run, oldest first: the newest one names the

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (s *Server) postRefund(w http.ResponseWriter, r *http.Request) {
 		return
 	case Slow:
 		// A client that hangs up does not stop a payment it has asked for, so its context is not watched here.
-		if !s.pause(nil, fault.Delay) {
+		if !s.pause(context.Background(), fault.Delay) {
 			answerReason(w, http.StatusServiceUnavailable, "payments is stopping")
 			return
 		}

@@ -179,12 +179,8 @@ func (s *Server) wait(ctx context.Context, t *tally, n int) (int, error) {
 	return t.wait(ctx, n)
 }
 
-// pause waits out d and says whether it did; Close and the context, if there is one, cut it short.
+// pause waits out d and says whether it did; Close and the end of ctx cut it short.
 func (s *Server) pause(ctx context.Context, d time.Duration) bool {
-	var hungUp <-chan struct{}
-	if ctx != nil {
-		hungUp = ctx.Done()
-	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -192,7 +188,7 @@ func (s *Server) pause(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-s.stopping:
 		return false
-	case <-hungUp:
+	case <-ctx.Done():
 		return false
 	}
 }

@@ -112,11 +112,11 @@ func query(ctx context.Context, c client.Client, workflowID, name string, v any)
 }
 
 func describe(ctx context.Context, c client.Client, workflowID string) (*workflowpb.WorkflowExecutionInfo, error) {
-	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
+	described, err := c.DescribeWorkflow(ctx, workflowID, "")
 	if err != nil {
 		return nil, notFound(workflowID, err)
 	}
-	return described.GetWorkflowExecutionInfo(), nil
+	return described.RawResponse.GetWorkflowExecutionInfo(), nil
 }
 
 func notFound(workflowID string, err error) error {
