@@ -32,10 +32,15 @@ var (
 // connection can be used again.
 const drainFor = 50 * time.Millisecond
 
+// tailFor is how long the usage of an answer that is over is waited for. Some
+// hosts never send it, and keep the connection open.
+const tailFor = 2 * time.Second
+
 // attempt is one request and its answer. It belongs to the goroutine of Call;
 // only the trace fields are written by others.
 type attempt struct {
 	router    *Router
+	endpoint  *endpoint
 	candidate *route.Candidate
 	req       onceward.ModelRequest
 	permit    *health.Permit
@@ -55,7 +60,7 @@ type attempt struct {
 	header     http.Header
 	headerAt   time.Time
 	transport  error // what the connection reported
-	stream     wire.Stream
+	stream     collector
 	response   onceward.ModelResponse
 }
 
@@ -99,7 +104,7 @@ func (a *attempt) send() (*http.Response, error) {
 	})
 	a.sentAt = time.Now()
 	var res *http.Response
-	err := a.router.endpoints[a.candidate.Name].client.Post(ctx, "responses", a.body, &res)
+	err := a.endpoint.client.Post(ctx, a.endpoint.protocol.path(), a.body, &res)
 	return res, err
 }
 
@@ -121,7 +126,7 @@ func (a *attempt) unsent() bool { return a.asked.Load() && !a.got.Load() }
 
 func (a *attempt) progress(phase onceward.Phase) {
 	if a.req.Progress != nil {
-		a.req.Progress(phase, a.stream.Events)
+		a.req.Progress(phase, a.stream.Count())
 	}
 }
 
@@ -198,27 +203,39 @@ func (a *attempt) readStream(in io.Reader, idle *atomic.Bool) *onceward.Failure 
 	events := wire.NewDecoder(in)
 	for {
 		ev, err := events.Next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case err != nil && a.stream.Ended() && a.caller.Err() == nil:
+			return a.readTerminal() // the answer is whole; what did not come is its usage or an end mark
+		case errors.Is(err, io.EOF):
 			return a.unfinished()
-		}
-		if err != nil {
+		case err != nil:
 			return a.broken(err, a.phase())
 		}
-		if a.stream.Events == 0 {
+		if a.stream.Count() == 0 {
 			a.firstEvent(idle)
-		} else {
-			a.clock.Reset(a.limits.Idle)
 		}
-		terminal, err := a.stream.Add(ev)
+		end, err := a.stream.Add(ev)
+		a.clock.Reset(a.idle())
 		a.progress(a.phase())
 		if err != nil {
 			return a.failure(onceward.ClassNetwork, a.phase(), err.Error()) // bytes were lost or mixed on the way
 		}
-		if terminal {
+		if end {
 			a.drain(events)
+			if !a.stream.Ended() {
+				return a.unfinished()
+			}
 			return a.readTerminal()
 		}
 	}
+}
+
+// idle is how long the next event may take.
+func (a *attempt) idle() time.Duration {
+	if a.stream.Ended() {
+		return min(a.limits.Idle, tailFor)
+	}
+	return a.limits.Idle
 }
 
 // drain reads what follows the terminal event, so that the connection is free
@@ -240,7 +257,7 @@ func (a *attempt) drain(events *wire.Decoder) {
 // phase says how far the attempt is: an answer that failed before its first
 // output item has not started.
 func (a *attempt) phase() onceward.Phase {
-	if a.stream.Started {
+	if a.stream.Begun() {
 		return onceward.PhaseStream
 	}
 	return onceward.PhaseSent
@@ -248,12 +265,12 @@ func (a *attempt) phase() onceward.Phase {
 
 // unfinished is a stream that ended without a terminal event.
 func (a *attempt) unfinished() *onceward.Failure {
-	if a.stream.Started {
+	if a.stream.Begun() {
 		return a.failure(onceward.ClassNetwork, onceward.PhaseStream,
-			fmt.Sprintf("the stream ended after %d events without a terminal one", a.stream.Events))
+			fmt.Sprintf("the stream ended after %d events without a terminal one", a.stream.Count()))
 	}
 	f := a.failure(onceward.ClassEmptyOutput, onceward.PhaseSent,
-		fmt.Sprintf("the stream ended after %d events without output and without a terminal one", a.stream.Events))
+		fmt.Sprintf("the stream ended after %d events without output and without a terminal one", a.stream.Count()))
 	f.StateEffect = onceward.EffectBreaker // an empty shape of the transport, not of the model
 	return f
 }
@@ -272,7 +289,7 @@ func (a *attempt) broken(err error, phase onceward.Phase) *onceward.Failure {
 	default:
 		f := callerFailure(a.caller.Err(), phase)
 		f.NotSent = phase == onceward.PhasePrepare
-		f.ResponseStarted, f.ModelResult = a.stream.Started, a.modelResult(phase)
+		f.ResponseStarted, f.ModelResult = a.stream.Begun(), a.modelResult(phase)
 		f.HTTPStatus, f.ProviderRequestID = a.response.HTTPStatus, a.response.ProviderRequestID
 		return f
 	}
@@ -310,11 +327,11 @@ func (a *attempt) classify(kind classify.Transport, body []byte, err error) *onc
 	})
 	if kind == classify.SSE {
 		f.Phase = a.phase()
-		if a.stream.Started {
+		if a.stream.Begun() {
 			f.ModelResult = onceward.ModelResultPartial
 		}
 	}
-	f.ResponseStarted = a.stream.Started
+	f.ResponseStarted = a.stream.Begun()
 	if f.ProviderRequestID == "" {
 		f.ProviderRequestID = a.response.ProviderRequestID
 	}
@@ -325,7 +342,7 @@ func (a *attempt) classify(kind classify.Transport, body []byte, err error) *onc
 // failure makes a failure that this package itself found.
 func (a *attempt) failure(class onceward.Class, phase onceward.Phase, message string) *onceward.Failure {
 	f := onceward.NewFailure(class, phase, classify.Redact(message))
-	f.ResponseStarted = a.stream.Started || phase == onceward.PhaseSettled
+	f.ResponseStarted = a.stream.Begun() || phase == onceward.PhaseSettled
 	if f.ResponseStarted {
 		f.ModelResult = onceward.ModelResultPartial
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/chat"
 	"github.com/onceward/onceward/router/health"
 	"github.com/onceward/onceward/router/route"
 	"github.com/onceward/onceward/router/wire"
@@ -44,13 +45,12 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	if req.Repair != req.Route.Repair { // a caller that did not tell selection of its repair
 		output = route.OutputTokens(output, req.Repair, c.Capability)
 	}
-	rendered, err := wire.Render(req, wire.Target{
+	to := r.endpoints[c.Name]
+	rendered, err := to.protocol.render(req, wire.Target{
 		Deployment: c.Deployment, Boundary: c.Boundary, Capability: c.Capability, MaxOutputTokens: output,
 	})
 	if err != nil {
-		f := onceward.NewFailure(onceward.ClassInvalidRequest, onceward.PhasePrepare, err.Error())
-		f.NotSent = true
-		return unsent, f
+		return unsent, unrendered(err)
 	}
 	input := req.Route.InputTokens
 	if input == 0 {
@@ -63,7 +63,7 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	defer permit.Release() // whatever happens below, a panic of a callback included
 
 	a := &attempt{
-		router: r, candidate: c, req: req, permit: permit, body: rendered.Body,
+		router: r, endpoint: to, stream: to.protocol.collect(), candidate: c, req: req, permit: permit, body: rendered.Body,
 		ceiling: max(req.Route.Ceiling, c.Price.Ceiling(input, output)),
 	}
 	a.response.ReasoningStripped = rendered.Stripped
@@ -71,6 +71,19 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	a.settle(f)
 	a.observe()
 	return a.response, f
+}
+
+// unrendered names why a request could not be written. What this resource's API
+// cannot carry, another's may.
+func unrendered(err error) *onceward.Failure {
+	class := onceward.ClassInvalidRequest
+	var cannot *chat.Unsupported
+	if errors.As(err, &cannot) {
+		class = onceward.ClassUnsupportedCapability
+	}
+	f := onceward.NewFailure(class, onceward.PhasePrepare, err.Error())
+	f.NotSent = true
+	return f
 }
 
 // refused turns a refused permit into a failure that gives the reservation back.

@@ -19,9 +19,6 @@ const (
 	KindCompatible = "compatible" // bearer token
 )
 
-// APIResponses is the API that this package speaks.
-const APIResponses = "responses"
-
 // Config describes a pool. Only Resources is required. It is read once, by New.
 type Config struct {
 	Name          string // of the pool; empty is "main"
@@ -66,8 +63,8 @@ type Throttle struct {
 type Resource struct {
 	Name         string
 	Kind         string // azure | openai | compatible (default)
-	API          string // responses (default)
-	BaseURL      string // ends before "responses"
+	API          string // responses (default) | chat_completions
+	BaseURL      string // ends before "responses" or "chat/completions"
 	Key          Secret // empty: no authentication
 	Account      string // resources of one account share billing; empty is Name
 	Boundary     string // encryption boundary; empty is Name
@@ -187,8 +184,10 @@ func (r Resource) validate() error {
 	switch {
 	case r.Kind != KindAzure && r.Kind != KindOpenAI && r.Kind != KindCompatible:
 		return fmt.Errorf("kind: %q is none of azure, openai, compatible", r.Kind)
-	case r.API != APIResponses:
-		return fmt.Errorf("api: %q is not supported, only responses", r.API)
+	case r.API != APIResponses && r.API != APIChatCompletions:
+		return fmt.Errorf("api: %q is neither responses nor chat_completions", r.API)
+	case r.API == APIChatCompletions && r.Boundary != r.Name:
+		return fmt.Errorf("boundary: %s carries no encrypted reasoning, so that it shares none", r.API)
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return fmt.Errorf("base_url: is not an http or https address")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
@@ -220,6 +219,9 @@ func (r Resource) validate() error {
 		case d.Capability.MaxInputTokens <= 0 || d.Capability.MaxOutputTokens <= 0:
 			return fmt.Errorf("%s.capability: max_input_tokens and max_output_tokens must be positive", key)
 		}
+		if lacks := Uncarried(r.API, d.Capability); len(lacks) > 0 {
+			return fmt.Errorf("%s.capability.%s: %s cannot carry it", key, lacks[0], r.API)
+		}
 		models[d.Model] = true
 	}
 	return nil
@@ -236,6 +238,9 @@ func (c Config) candidates() []*route.Candidate {
 		shared := &route.Resource{
 			Name: r.Name, Account: r.Account, Boundary: r.Boundary, Region: r.Region, SafetyPolicy: r.SafetyPolicy,
 			Weight: float64(r.Weight), MaxInFlight: int64(r.MaxInFlight), Health: &health.Resource{},
+		}
+		if r.API == APIChatCompletions {
+			shared.Boundary = "" // it reads nobody's reasoning, not even where another resource is named after it
 		}
 		shared.Health.Requests.SetLimit(r.Quota.RequestsPerMinute)
 		shared.Health.Tokens.SetLimit(r.Quota.TokensPerMinute)

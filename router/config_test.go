@@ -23,7 +23,7 @@ func TestNewNamesTheKeyAndTheReason(t *testing.T) {
 		"resources[1].name: is empty":                func(c *Config) { c.Resources[1].Name = "" },
 		"resources.a.name: two":                      func(c *Config) { c.Resources[1].Name = "a" },
 		"resources.a.kind: \"aws\"":                  func(c *Config) { c.Resources[0].Kind = "aws" },
-		"resources.a.api: \"chat_completions\"":      func(c *Config) { c.Resources[0].API = "chat_completions" },
+		"resources.a.api: \"completions\"":           func(c *Config) { c.Resources[0].API = "completions" },
 		"resources.a.base_url: is not":               func(c *Config) { c.Resources[0].BaseURL = "a.example/v1" },
 		"resources.a.base_url: must have no":         func(c *Config) { c.Resources[0].BaseURL = "https://u:p@a.example/v1" },
 		"resources.a.key: has a line break":          func(c *Config) { c.Resources[0].Key = "k\n" },
@@ -35,6 +35,12 @@ func TestNewNamesTheKeyAndTheReason(t *testing.T) {
 		"resources.a.deployments[1].model: m is declared": func(c *Config) {
 			c.Resources[0].Deployments = append(c.Resources[0].Deployments, c.Resources[0].Deployments[0])
 		},
+		"resources.a.deployments[0].capability.encrypted_reasoning: chat": func(c *Config) { c.Resources[0].API = APIChatCompletions },
+		"resources.a.deployments[0].capability.image_input: chat": func(c *Config) {
+			c.Resources[0].API = APIChatCompletions
+			c.Resources[0].Deployments[0].Capability = onceward.Capability{MaxInputTokens: 1, MaxOutputTokens: 1, ImageInput: true}
+		},
+		"resources.a.boundary: chat_completions":           func(c *Config) { c.Resources[0].API, c.Resources[0].Boundary = APIChatCompletions, "b" },
 		"resources.a.deployments[0].price: is negative":    func(c *Config) { c.Resources[0].Deployments[0].Price.Output = -1 },
 		"resources.a.deployments[0].price: input and":      func(c *Config) { c.Resources[0].Deployments[0].Price = onceward.Price{} },
 		"resources.a.deployments[0].capability: max_input": func(c *Config) { c.Resources[0].Deployments[0].Capability = onceward.Capability{} },

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/onceward/onceward"
@@ -25,18 +24,12 @@ func (a *attempt) readTerminal() *onceward.Failure {
 
 // readBody judges a JSON answer, which some hosts give to a stream request.
 func (a *attempt) readBody(body []byte) *onceward.Failure {
-	var shape struct {
-		Status string            `json:"status"`
-		Output []json.RawMessage `json:"output"`
-		Error  json.RawMessage   `json:"error"`
-	}
-	if blank(body) || json.Unmarshal(body, &shape) != nil {
+	if blank(body) {
 		return a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
 	}
-	answer, err := wire.ReadAnswer(body)
+	answer, complete, err := a.endpoint.protocol.body(body)
 	a.learn(answer)
-	failed := len(shape.Error) > 0 && string(shape.Error) != "null"
-	if shape.Output == nil || failed || shape.Status != "completed" && shape.Status != "" {
+	if !complete {
 		return a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
 	}
 	return a.judge(answer, err)

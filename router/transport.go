@@ -35,8 +35,9 @@ func newTransport() http.RoundTripper {
 
 // endpoint is a resource as requests reach it.
 type endpoint struct {
-	name   string
-	client openai.Client
+	name     string
+	client   openai.Client
+	protocol protocol
 }
 
 func newEndpoint(r Resource, transport http.RoundTripper) *endpoint {
@@ -62,7 +63,7 @@ func newEndpoint(r Resource, transport http.RoundTripper) *endpoint {
 	}
 	// Not openai.NewClient: it reads keys, organisation and headers from the
 	// environment, and they would go to every host of the pool.
-	return &endpoint{name: r.Name, client: openai.Client{Options: options}}
+	return &endpoint{name: r.Name, client: openai.Client{Options: options}, protocol: protocolOf(r)}
 }
 
 // once carries a request at most once and bounds what comes back.

@@ -9,31 +9,46 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// maxCallID is the longest call id that every host takes.
+// maxCallID is the longest call id that every host of the Responses API takes.
 const maxCallID = 64
 
-// callIDs maps the call ids of a transcript to what goes on the wire. Some
+// CallIDs maps the call ids of a transcript to what goes on the wire. Some
 // hosts use longer ids than others take, and some count from call_0 again in
 // every response. Call and output get the same id, and the same one in every
-// turn; the transcript keeps what the model wrote.
-type callIDs map[string]int // how many calls have had the id so far
+// turn; the transcript keeps what the model wrote. Make it with NewCallIDs; it
+// belongs to one goroutine.
+type CallIDs struct {
+	longest int
+	seen    map[string]int // how many calls have had the id so far
+}
 
-// next returns the wire id of an item's call id, in the order of the transcript.
-func (c callIDs) next(item onceward.Item) string {
+// NewCallIDs returns the map of one transcript to ids of at most longest bytes,
+// which must be 15 or more.
+func NewCallIDs(longest int) *CallIDs {
+	return &CallIDs{longest: longest, seen: map[string]int{}}
+}
+
+// Next returns the wire id of an item's call id, in the order of the transcript.
+func (c *CallIDs) Next(item onceward.Item) string {
 	id := item.CallID
 	if id == "" {
 		return ""
 	}
 	if strings.HasSuffix(item.Type, "_call") {
-		c[id]++
+		c.seen[id]++
 	}
-	if n := c[id]; n > 1 {
-		return digestID(id + "\x00" + strconv.Itoa(n))
+	if n := c.seen[id]; n > 1 {
+		return c.digest(id + "\x00" + strconv.Itoa(n))
 	}
-	if len(id) > maxCallID {
-		return digestID(id)
+	if len(id) > c.longest {
+		return c.digest(id)
 	}
 	return id
+}
+
+func (c *CallIDs) digest(s string) string {
+	id := digestID(s)
+	return id[:min(len(id), c.longest)]
 }
 
 func digestID(s string) string {
@@ -48,10 +63,10 @@ func isOutput(typ string) bool {
 	return typ == "function_call_output" || typ == "custom_tool_call_output"
 }
 
-// orphans marks calls without an output and outputs without a call, and the
+// Orphans marks calls without an output and outputs without a call, and the
 // reasoning that only an orphan call followed: it must not stand alone. Other
 // items are left as they are.
-func orphans(items []onceward.Item) map[int]bool {
+func Orphans(items []onceward.Item) map[int]bool {
 	calls, outputs := map[string]bool{}, map[string]bool{}
 	for _, item := range items {
 		if isCall(item.Type) {

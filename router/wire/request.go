@@ -64,12 +64,17 @@ func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 		w.raw(`,"schema":`).raw(string(out.Schema)).raw(`,"strict":`).flag(to.Capability.StrictSchema).raw(`}}`)
 	}
 	if req.RunKey != "" {
-		// A digest: the workflow id is the user's and no business of the host.
-		sum := sha256.Sum256([]byte("prompt cache of " + req.RunKey))
-		w.raw(`,"prompt_cache_key":`).str(hex.EncodeToString(sum[:16]))
+		w.raw(`,"prompt_cache_key":`).str(CacheKey(req.RunKey))
 	}
 	w.raw(`}`)
 	return Rendered{Body: w.buf, Stripped: stripped}, nil
+}
+
+// CacheKey returns the key under which hosts keep a run's prompt. It is a
+// digest: the workflow id is the user's and no business of the host.
+func CacheKey(runKey string) string {
+	sum := sha256.Sum256([]byte("prompt cache of " + runKey))
+	return hex.EncodeToString(sum[:16])
 }
 
 type writer struct{ buf []byte }
@@ -112,13 +117,13 @@ func (w *writer) tools(tools []onceward.ToolDecl, c onceward.Capability) error {
 func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err error) {
 	var drop map[int]bool
 	if req.Repair == onceward.RepairHistory {
-		drop = orphans(req.Items)
+		drop = Orphans(req.Items)
 	}
 	omitIDs := to.Capability.OmitReasoningIDs || req.Repair == onceward.RepairStripIDs
 	// An item with an id wants the reasoning item it was made with. Without that
 	// one its own id must go too.
 	lonely := false
-	ids := callIDs{}
+	ids := NewCallIDs(maxCallID)
 	w.raw(`,"input":[`)
 	first := true
 	for i, item := range req.Items {
@@ -140,7 +145,7 @@ func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err
 			w.raw(`,`)
 		}
 		first = false
-		if err := w.item(item, ids.next(item), omitIDs || lonely, to.Capability.ListOutput); err != nil {
+		if err := w.item(item, ids.Next(item), omitIDs || lonely, to.Capability.ListOutput); err != nil {
 			return stripped, err
 		}
 	}

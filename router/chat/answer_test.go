@@ -1,0 +1,154 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/wire"
+)
+
+// stream collects events, all but the last of which must not end the stream.
+func stream(t testing.TB, events ...string) *Stream {
+	t.Helper()
+	s := &Stream{}
+	for i, e := range events {
+		if end, err := s.Add(wire.Event{Data: []byte(e)}); err != nil || end && i < len(events)-1 {
+			t.Fatalf("event %d: end %v, %v", i, end, err)
+		}
+	}
+	return s
+}
+
+func delta(d string) string {
+	return `{"id":"c1","model":"m-1","choices":[{"index":0,"delta":` + d + `}]}`
+}
+
+const (
+	stop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}`
+	asked = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
+)
+
+func TestAnswersBecomeItems(t *testing.T) {
+	const (
+		hi = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}`
+		f  = `{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}`
+		g  = `{"type":"function_call","call_id":"b","name":"g","arguments":"{}"}`
+	)
+	for name, c := range map[string]struct {
+		events []string
+		want   []string
+	}{
+		"a text in pieces":                   {[]string{delta(`{"role":"assistant","content":""}`), delta(`{"content":"h"}`), delta(`{"content":"i"}`), stop, "[DONE]"}, []string{hi}},
+		"a text in parts":                    {[]string{delta(`{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}`), stop}, []string{hi}},
+		"a whole JSON answer":                {[]string{`{"id":"c1","object":"chat.completion","error":null,"choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"tool_calls":null},"finish_reason":"stop"}]}`}, []string{hi}},
+		"a message that repeats the deltas":  {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`}, []string{hi}},
+		"reasoning in the clear is left out": {[]string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"hi"}`), stop}, []string{hi}},
+		"a second choice is nobody's":        {[]string{delta(`{"content":"hi"}`), `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, stop}, []string{hi}},
+		"filters before the answer":          {[]string{`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta(`{"content":"hi"}`), stop}, []string{hi}},
+		"calls in pieces": {[]string{
+			delta(`{"content":"hi","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}`), delta(`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`),
+			delta(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`), asked}, []string{hi, f, g}},
+		"calls that end as stop":         {[]string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`), stop}, []string{f}},
+		"calls all numbered 0":           {[]string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}`), asked}, []string{f, g}},
+		"calls without numbers":          {[]string{delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}`), delta(`{"tool_calls":[{"function":{"arguments":":1}"}}]}`), delta(`{"tool_calls":[{"id":"b","function":{"name":"g","arguments":""}}]}`), asked}, []string{f, g}},
+		"a name and an id in each piece": {[]string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}]}`), asked}, []string{f}},
+		"arguments as an object":         {[]string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`), asked}, []string{f}},
+		"blank arguments are none":       {[]string{delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":" \n"}}]}`), asked}, []string{g}},
+		"a refusal":                      {[]string{delta(`{"refusal":"I "}`), delta(`{"refusal":"won't"}`), stop}, []string{`{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"I won't"}]}`}},
+		"nothing":                        {[]string{delta(`{"role":"assistant","content":null}`), stop, "[DONE]"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stream(t, c.events...)
+			a, err := s.Answer()
+			if err != nil || !s.Ended() || !s.Completed() || s.Begun() != (len(c.want) > 0) {
+				t.Fatalf("ended %v, completed %v, begun %v, %v", s.Ended(), s.Completed(), s.Begun(), err)
+			}
+			var got []string
+			for _, raw := range a.Items {
+				it, err := onceward.NewItem(raw, "")
+				if err != nil || it.ID != "" {
+					t.Fatalf("%s: id %q, %v", raw, it.ID, err)
+				}
+				got = append(got, string(raw))
+			}
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestCallsWithoutIDsGetDifferentOnes(t *testing.T) {
+	one := delta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f","arguments":"{}"}}]}`)
+	a, err := stream(t, one, asked).Answer()
+	if err != nil || len(a.Calls) != 2 || a.Calls[0].CallID == a.Calls[1].CallID || a.Calls[0].CallID == "" || len(a.Calls[0].CallID) > maxCallID {
+		t.Fatalf("%+v, %v", a.Calls, err)
+	}
+	again, _ := stream(t, one, asked).Answer()
+	other, _ := stream(t, strings.Replace(one, "c1", "c2", 1), asked).Answer()
+	if again.Calls[0] != a.Calls[0] || other.Calls[0].CallID == a.Calls[0].CallID {
+		t.Errorf("ids %v, again %v, of another answer %v", a.Calls[0], again.Calls[0], other.Calls[0])
+	}
+}
+
+func TestBrokenCallsAreRefusedAndNeverRepaired(t *testing.T) {
+	for name, d := range map[string]string{
+		"arguments cut":              `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": \"unt"}}]}`,
+		"arguments that are no JSON": `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"amount 12"}}]}`,
+		"one id for two calls":       `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"f","arguments":"{}"}}]}`,
+		"two names for one call":     `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"name":"g","arguments":""}}]}`,
+	} {
+		s := stream(t, delta(d), `{"choices":[{"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":7,"completion_tokens":2}}`)
+		if a, err := s.Answer(); err == nil || !a.Usage.Known || a.Model != "m-1" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+func TestEndsOfAnAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		events           []string
+		ended, completed bool
+		verdict          string
+	}{
+		"the end mark alone":                   {events: []string{delta(`{"content":"a"}`), "[DONE]"}},
+		"a finish reason alone":                {[]string{delta(`{"content":"a"}`), stop}, true, true, stop},
+		"cut at the limit":                     {[]string{`{"choices":[{"delta":{},"finish_reason":"length"}]}`}, true, false, `{"choices":[{"delta":{},"finish_reason":"length"}]}`},
+		"a later reason does not make it good": {[]string{`{"choices":[{"delta":{},"finish_reason":"length"}]}`, stop}, true, false, `{"choices":[{"delta":{},"finish_reason":"length"}]}`},
+		"an unknown reason is not a success":   {[]string{`{"choices":[{"delta":{},"finish_reason":"bored"}]}`}, true, false, `{"choices":[{"delta":{},"finish_reason":"bored"}]}`},
+		"an error":                             {[]string{delta(`{"content":"a"}`), `{"error":{"message":"boom"}}`}, true, false, `{"error":{"message":"boom"}}`},
+		"an error after the finish reason":     {[]string{stop, `{"error":{"message":"boom"}}`}, true, false, `{"error":{"message":"boom"}}`},
+		"an error of another shape":            {[]string{`{"object":"error","message":"boom","code":500}`}, true, false, `{"object":"error","message":"boom","code":500}`},
+	} {
+		s := stream(t, c.events...)
+		if s.Ended() != c.ended || s.Completed() != c.completed || string(s.Verdict()) != c.verdict {
+			t.Errorf("%s: ended %v, completed %v, verdict %s", name, s.Ended(), s.Completed(), s.Verdict())
+		}
+	}
+	for _, data := range []string{`{"choices":[{"delta":{"content":"a`, `[1]`, `"text"`, `{"choices":{}}`} {
+		var s Stream
+		if _, err := s.Add(wire.Event{Data: []byte(data)}); err == nil {
+			t.Errorf("%s was accepted", data)
+		}
+	}
+}
+
+func TestUsageIsTranslatedAndNeverTooLow(t *testing.T) {
+	for raw, want := range map[string]onceward.Usage{
+		`null`: {}, `{}`: {}, `"many"`: {}, `{"prompt_tokens":0,"completion_tokens":0}`: {}, `{"prompt_tokens":-1,"completion_tokens":5}`: {},
+		`{"prompt_tokens":100,"completion_tokens":0}`: {},
+		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":110,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens_details":{"reasoning_tokens":2}}`: {Known: true, InputTokens: 100, CachedTokens: 40, OutputTokens: 10, ReasoningTokens: 2},
+		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":150,"prompt_tokens_details":null,"completion_tokens_details":{"reasoning_tokens":40}}`:                {Known: true, InputTokens: 100, OutputTokens: 50, ReasoningTokens: 40},
+		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":9999}`:                                                                                                {Known: true, InputTokens: 100, OutputTokens: 10},
+	} {
+		a, _ := stream(t, delta(`{"content":"a"}`), stop, `{"choices":[],"usage":`+raw+`}`).Answer()
+		if want.InputTokens > 0 && !want.Known {
+			t.Fatal("a row that says nothing")
+		}
+		if a.Usage.Known != want.Known || want.Known && a.Usage != want {
+			t.Errorf("%s: %+v", raw, a.Usage)
+		}
+	}
+}

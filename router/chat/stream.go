@@ -1,0 +1,212 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/onceward/onceward/router/wire"
+)
+
+// Stream collects the events of one answer. An answer in one JSON object is read
+// as one event. The zero value is ready. It belongs to one goroutine.
+type Stream struct {
+	events  int
+	begun   bool
+	failed  bool   // an error ended it
+	finish  string // why the model stopped
+	verdict []byte // the event that says how it ended
+	id      string
+	model   string
+	text    []byte
+	refusal []byte
+	calls   []*call
+	usage   json.RawMessage
+	mixed   error // the pieces of calls do not fit together
+}
+
+// call is a tool call while its pieces are being collected.
+type call struct {
+	index     int
+	id, name  string
+	arguments []byte
+}
+
+type chunk struct {
+	ID      any             `json:"id"`
+	Model   any             `json:"model"`
+	Object  any             `json:"object"`
+	Type    any             `json:"type"`
+	Error   json.RawMessage `json:"error"`
+	Usage   json.RawMessage `json:"usage"`
+	Choices []struct {
+		Index   int    `json:"index"`
+		Delta   *piece `json:"delta"`
+		Message *piece `json:"message"`
+		Finish  string `json:"finish_reason"`
+	} `json:"choices"`
+}
+
+// piece is a part of what the model says, or all of it.
+type piece struct {
+	Content          json.RawMessage `json:"content"`
+	Refusal          string          `json:"refusal"`
+	Reasoning        json.RawMessage `json:"reasoning"`         // of some hosts, in the clear
+	ReasoningContent json.RawMessage `json:"reasoning_content"` // the same, of others
+	ToolCalls        []callPiece     `json:"tool_calls"`
+}
+
+type callPiece struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// Add takes one event. It returns true with the one that ends the stream: the
+// end mark or an error. An error of Add means that the event is not one of this
+// API.
+func (s *Stream) Add(ev wire.Event) (end bool, err error) {
+	if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
+		return true, nil
+	}
+	s.events++
+	var c chunk
+	if err := json.Unmarshal(ev.Data, &c); err != nil {
+		return false, fmt.Errorf("read event %d: broken JSON: %w", s.events, err)
+	}
+	if s.id == "" {
+		s.id, _ = c.ID.(string)
+	}
+	if model, _ := c.Model.(string); model != "" {
+		s.model = model
+	}
+	if filled(c.Usage) {
+		s.usage = c.Usage // json made a copy of it
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue // one answer was asked for
+		}
+		switch {
+		case choice.Delta != nil:
+			s.say(choice.Delta)
+		case choice.Message != nil && !s.begun: // else it repeats what was streamed
+			s.say(choice.Message)
+		}
+		if choice.Finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
+			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
+		}
+	}
+	if filled(c.Error) || ev.Name == "error" || c.Object == "error" || c.Type == "error" {
+		s.failed, s.verdict = true, bytes.Clone(ev.Data)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (s *Stream) say(p *piece) {
+	if text := plain(p.Content); text != "" {
+		s.begun = true
+		s.text = append(s.text, text...)
+	}
+	if p.Refusal != "" {
+		s.begun = true
+		s.refusal = append(s.refusal, p.Refusal...)
+	}
+	if filled(p.Reasoning) || filled(p.ReasoningContent) {
+		s.begun = true // it is paid for, and left out: no host takes another's back
+	}
+	for _, tc := range p.ToolCalls {
+		s.begun = true
+		s.call(tc)
+	}
+}
+
+// call adds a piece to the call it belongs to. Some hosts leave the index out or
+// number every call 0, so that a new id with a name begins a new call as well.
+func (s *Stream) call(p callPiece) {
+	var to *call
+	for _, c := range s.calls {
+		if p.Index != nil && c.index == *p.Index {
+			to = c // the last of the number, which is the one being written
+		}
+	}
+	if p.Index == nil && len(s.calls) > 0 {
+		to = s.calls[len(s.calls)-1]
+	}
+	fresh := p.ID != "" && p.Function.Name != ""
+	if to == nil || fresh && to.id != "" && to.id != p.ID {
+		to = &call{index: len(s.calls), id: p.ID}
+		if p.Index != nil {
+			to.index = *p.Index
+		}
+		s.calls = append(s.calls, to)
+	}
+	if to.id == "" {
+		to.id = p.ID
+	}
+	switch name := p.Function.Name; {
+	case to.name == "":
+		to.name = name
+	case name != "" && name != to.name:
+		s.mixed = fmt.Errorf("read call: %s and %s have the same number", to.name, name)
+	}
+	to.arguments = append(to.arguments, argumentText(p.Function.Arguments)...)
+}
+
+// argumentText returns a piece of arguments; some hosts send the object itself.
+func argumentText(value json.RawMessage) string {
+	var s string
+	switch {
+	case !filled(value):
+		return ""
+	case value[0] == '"' && json.Unmarshal(value, &s) == nil:
+		return s
+	}
+	return string(value)
+}
+
+// plain returns the text of content that is a string or a list of parts.
+func plain(value json.RawMessage) string {
+	if !filled(value) {
+		return ""
+	}
+	text, err := textOf("message", value, "")
+	if err != nil {
+		return "" // parts that are no text are no answer to what was asked
+	}
+	return text
+}
+
+// filled reports whether a value says anything.
+func filled(value json.RawMessage) bool {
+	switch string(value) {
+	case "", "null", `""`, "[]", "{}":
+		return false
+	}
+	return true
+}
+
+// Count returns how many events have come.
+func (s *Stream) Count() int { return s.events }
+
+// Begun reports whether any output has come.
+func (s *Stream) Begun() bool { return s.begun }
+
+// Ended reports whether the answer is over: by a finish reason, or by an error.
+// Usage and the end mark may still come.
+func (s *Stream) Ended() bool { return s.failed || s.finish != "" }
+
+// completed are the finish reasons of a whole answer.
+var completed = []string{"stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "eos"}
+
+// Completed reports whether the answer came to its own end.
+func (s *Stream) Completed() bool { return !s.failed && slices.Contains(completed, s.finish) }
+
+// Verdict returns what is to be classified when the answer did not complete: the
+// event with the error or the finish reason.
+func (s *Stream) Verdict() []byte { return s.verdict }
