@@ -29,7 +29,7 @@ func TestBadCallsAreAnsweredAndTheRunCompletes(t *testing.T) {
 		{"an action id that is too long", "write_note", `{"title":"` + strings.Repeat("n", 300) + `"}`, "invalid_arguments", "bytes"},
 		{"blank arguments of a tool that has none", "empty", ``, "", ""},
 		{"a tool that fails each time", "broken", `{}`, "tool_failed", "the shelf is empty"},
-		{"an output over 1 MB", "page", `{"bytes":1200000}`, "output_too_large", "ask for less"},
+		{"an output of 3 MB", "page", `{"bytes":3000000}`, "output_too_large", "ask for less"},
 		{"an output of hundreds of KB", "page", `{"bytes":400000}`, "", strings.Repeat("p", 400000)},
 		{"a write that is well formed", "write_note", `{"title":"one"}`, "", "note-3"},
 	}

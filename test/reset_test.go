@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,48 @@ func TestRunIsResetToBefore(t *testing.T) {
 	}
 }
 
+// tasks are the workflow tasks of a history that a reset can go back to.
+func tasks(h harness.History) []int64 {
+	var out []int64
+	for _, e := range h.Events {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil {
+			out = append(out, e.GetEventId())
+		}
+	}
+	return out
+}
+
+// Wherever a person resets a run to, one refund is all there is.
+func TestRunIsResetToEachOfItsTasks(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{Payments: payments.Config{Fault: payments.Fault{Kind: payments.CommitThenDrop, Times: 1}}})
+	b.StartWorker(false)
+	order := b.Order()
+	run := b.StartRefund("run", order)
+	ref := receipt(t, run.Result()).Ref
+	all := []harness.History{b.History(run.ID, run.First)}
+	points := tasks(all[0])
+	for _, point := range points {
+		again := b.ResetExecution(run.ID, run.First, point)
+		result := run.Result()
+		if result.Outcome != onceward.OutcomeCompleted || receipt(t, result).Ref != ref {
+			t.Errorf("reset to %d: outcome %s (%s), receipt %+v, want completed with %s", point, result.Outcome, result.Reason, result.Actions, ref)
+		}
+		h := b.History(run.ID, again)
+		if err := h.Replay(); err != nil {
+			t.Errorf("reset to %d: %v", point, err)
+		}
+		all = append(all, h)
+	}
+	if len(points) < 4 {
+		t.Errorf("the run has %d tasks, which tests little", len(points))
+	}
+	effects(t, b, order, 1, 1)
+	if reserved, requests := harness.Reserved(b.Attempts(all)), b.Pool.Attempts(); requests > reserved {
+		t.Errorf("%d requests, %d attempts reserved over all executions", requests, reserved)
+	}
+}
+
 // A reset while an attempt is in flight re-dispatches its activity without any
 // workflow code. The reservation is of the run before, so nothing may be sent.
 func TestResetWhileAnAttemptIsInFlightSendsItOnce(t *testing.T) {
@@ -157,6 +200,24 @@ func TestAnotherRunProposesTheSameRefund(t *testing.T) {
 		}
 		effects(t, b, order, 1, 1)
 	})
+	t.Run("thirty times at once: thirty receipts, paid once", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{})
+		b.StartWorker(false)
+		order := b.Order()
+		var runs []*harness.Run
+		for i := range 30 {
+			runs = append(runs, b.StartRefund(fmt.Sprint(i), order))
+		}
+		refs := map[string]int{}
+		for _, run := range runs {
+			refs[receipt(t, run.Result()).Ref]++
+		}
+		if len(refs) != 1 || refs["rf-000001"] != 30 {
+			t.Errorf("refs %v, want rf-000001 thirty times", refs)
+		}
+		effects(t, b, order, 1, 1)
+	})
 	t.Run("with another amount: a conflict that carries the old receipt", func(t *testing.T) {
 		t.Parallel()
 		b := harness.New(t, harness.Options{})
@@ -208,6 +269,22 @@ func TestActionItselfIsReset(t *testing.T) {
 			t.Errorf("receipt %+v, want committed %s by a read", after, before.Ref)
 		}
 		effects(t, b, order, 1, 1)
+	})
+	t.Run("when it is closed, to each of its tasks: never a second refund", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
+		b.StartWorker(false)
+		order := b.Order()
+		before := receipt(t, b.StartRefund("run", order).Result())
+		id := harness.Action(order)
+		base := b.Chain(id.WorkflowID())[0]
+		for _, point := range tasks(base) {
+			b.ResetExecution(id.WorkflowID(), base.RunID, point)
+			if after := b.Receipt(id); after.Status != onceward.StateCommitted || after.Ref != before.Ref {
+				t.Errorf("reset to %d: receipt %+v, want committed %s", point, after, before.Ref)
+			}
+		}
+		effects(t, b, order, 1, 2)
 	})
 	t.Run("with the commit at the product: it waits for an operator and never commits", func(t *testing.T) {
 		t.Parallel()

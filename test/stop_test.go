@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/onceward/onceward"
@@ -73,6 +74,7 @@ func TestTwoWorkersRecoverOneRun(t *testing.T) {
 	fault{
 		worker: []string{"--kill-at=call_done:2"},
 		during: func(_ *testing.T, b *harness.Bench, _ *harness.Run, _ string) {
+			b.AwaitDeath() // the supervisor starts one worker, and here is another
 			b.StartWorker(false)
 		},
 		want: paid(died),
@@ -82,4 +84,52 @@ func TestTwoWorkersRecoverOneRun(t *testing.T) {
 			}
 		},
 	}.run(t)
+}
+
+// A worker that slept through a model attempt wakes up when another worker has
+// asked again. Its request was reserved, so it may be sent; nothing else may.
+func TestWorkerThatSleptThroughAnAttemptStaysWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{})
+	sleeper := b.StartWorker(false, "--stop-at=call_start:2")
+	order := b.Order()
+	run := b.StartRefund("run", order)
+	b.Scheduled(run.ID, onceward.ActivityCallModel, 2)
+	b.StartWorker(false)
+	result := run.Result()
+	sleeper.Continue()
+	if err := sleeper.Stop(); err != nil {
+		t.Errorf("the worker that slept ended with %v", err)
+	}
+	if result.Use.Attempts != 4 {
+		t.Errorf("%d attempts, want 4: three turns and the one that was lost", result.Use.Attempts)
+	}
+	b.Check(run, order, paid())
+}
+
+// With room for one run in memory every task of another run throws it out. What
+// a run has used and what it knows must not depend on that.
+func TestRunsThatAreEvictedAllTheTimeKeepTheirBudgetAndLedger(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{StickyCache: 1})
+	b.StartWorker(false)
+	const n = 8
+	var runs []*harness.Run
+	for i := range n {
+		runs = append(runs, b.StartRefund(fmt.Sprint(i), fmt.Sprintf("%s-%d", b.Order(), i)))
+	}
+	for _, run := range runs {
+		result := run.Result()
+		if result.Outcome != onceward.OutcomeCompleted || result.Use.Attempts != 3 || result.Use.Reserved != 0 || receipt(t, result).Commits != 1 {
+			t.Errorf("%s: outcome %s, use %+v, actions %+v; want completed with 3 attempts and 1 commit", run.ID, result.Outcome, result.Use, result.Actions)
+		}
+		for _, h := range run.Chain() {
+			if err := h.Replay(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := b.Pool.Attempts(); got != 3*n {
+		t.Errorf("%d requests, want %d", got, 3*n)
+	}
 }

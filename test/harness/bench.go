@@ -49,7 +49,9 @@ type Options struct {
 	Attempts  int                // budget; 0: 12
 	Degraded  string             // of the task class refund; "": unavailable
 	Lease     time.Duration      // 0: Lease
-	Pool      func(*routertest.Config)
+	// StickyCache is how many runs a worker keeps in memory; 0: the default.
+	StickyCache int
+	Pool        func(*routertest.Config)
 }
 
 // Bench is all that one test has: its queue, configuration, pool, payments and
@@ -64,7 +66,7 @@ type Bench struct {
 
 	t           *testing.T
 	dir         string
-	config      string
+	config      string // path of the configuration file
 	paymentsURL string
 
 	mu      sync.Mutex
@@ -184,6 +186,9 @@ func (b *Bench) OnAfterCommit(hook func(n int)) { b.afterCommit = hook }
 // before it answers.
 func (b *Bench) OnRead(hook func(n int)) { b.onRead = hook }
 
+// Config is the path of the bench's configuration file.
+func (b *Bench) Config() string { return b.config }
+
 // Keys returns the idempotency keys of the requests to refund.
 func (b *Bench) Keys() []string {
 	b.seen.Lock()
@@ -204,12 +209,13 @@ func (b *Bench) configuration(o Options) string {
 		degraded = "unavailable"
 	}
 	fmt.Fprintf(&s, `temporal: {address: %q, task_queue: %q, release: test}
-worker: {drain: 15s, heartbeat: %s, sticky_timeout: 1s}
+worker: {drain: 15s, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d}
 actions: {lease: %s, skew: %s}
 pool:
+  name: %s
   breaker: {failures: 50, consecutive: 50, window: 60s, open_for: 1s}
   resources:
-`, b.Temporal.Address, b.Queue, Heartbeat, lease, Skew)
+`, b.Temporal.Address, b.Queue, Heartbeat, o.StickyCache, lease, Skew, b.Queue)
 	for _, r := range b.Pool.Resources() {
 		fmt.Fprintf(&s, `    - name: %s
       kind: openai

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,10 +34,13 @@ func Main(m *testing.M) {
 
 // shared is what the tests of one process have together.
 var shared struct {
-	serverOnce, binaryOnce sync.Once
-	server                 *Temporal
-	serverErr, binaryErr   error
-	dir, binary            string
+	serverOnce sync.Once
+	server     *Temporal
+	serverErr  error
+
+	mu       sync.Mutex
+	dir      string
+	binaries map[string]string // path by package
 }
 
 // Shared returns the server of this test process.
@@ -51,22 +53,28 @@ func Shared(t testing.TB) *Temporal {
 	return shared.server
 }
 
-// workerBinary builds the worker of the tests once.
-func workerBinary(t testing.TB) string {
+// Binary builds a command of the module once and returns its path. pkg is
+// relative to the module, such as ./cmd/onceward.
+func Binary(t testing.TB, pkg string) string {
 	t.Helper()
-	shared.binaryOnce.Do(func() {
-		if shared.dir, shared.binaryErr = os.MkdirTemp("", "onceward-test-*"); shared.binaryErr != nil {
-			return
-		}
-		shared.binary = filepath.Join(shared.dir, "agentworker")
-		build := exec.Command("go", "build", "-o", shared.binary, "./test/agentworker")
-		build.Dir = Root()
-		if out, err := build.CombinedOutput(); err != nil {
-			shared.binaryErr = fmt.Errorf("build agentworker: %w\n%s", err, out)
-		}
-	})
-	if shared.binaryErr != nil {
-		t.Fatal(shared.binaryErr)
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if path := shared.binaries[pkg]; path != "" {
+		return path
 	}
-	return shared.binary
+	if shared.dir == "" {
+		dir, err := os.MkdirTemp("", "onceward-test-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.dir, shared.binaries = dir, map[string]string{}
+	}
+	path := filepath.Join(shared.dir, filepath.Base(pkg))
+	build := exec.Command("go", "build", "-o", path, pkg)
+	build.Dir = Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	shared.binaries[pkg] = path
+	return path
 }

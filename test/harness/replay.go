@@ -41,9 +41,6 @@ func (h History) Replay() error {
 // Save writes a history in the form that the Temporal UI and CLI export. The
 // name of the machine that ran a worker is left out.
 func (h History) Save(path string) error {
-	for _, e := range h.Events {
-		scrub(e)
-	}
 	raw, err := protojson.Marshal(&historypb.History{Events: h.Events})
 	if err != nil {
 		return fmt.Errorf("encode history: %w", err)
@@ -52,6 +49,7 @@ func (h History) Save(path string) error {
 	if err := json.Unmarshal(raw, &plain); err != nil {
 		return fmt.Errorf("encode history: %w", err)
 	}
+	scrub(plain)
 	if raw, err = json.MarshalIndent(plain, "", " "); err != nil {
 		return fmt.Errorf("encode history: %w", err)
 	}
@@ -61,31 +59,25 @@ func (h History) Save(path string) error {
 	return os.WriteFile(path, append(raw, '\n'), 0o644)
 }
 
-func scrub(e *historypb.HistoryEvent) {
-	const who = "worker"
-	if a := e.GetWorkflowExecutionStartedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetWorkflowTaskStartedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetWorkflowTaskCompletedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetActivityTaskStartedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetActivityTaskCompletedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetActivityTaskFailedEventAttributes(); a != nil {
-		a.Identity = who
-	}
-	if a := e.GetWorkflowExecutionSignaledEventAttributes(); a != nil {
-		a.Identity = who
+// scrub replaces the names of processes and of their own queues, which name the
+// machine.
+func scrub(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			scrub(one)
+		}
+	case map[string]any:
+		if v["kind"] == "TASK_QUEUE_KIND_STICKY" {
+			v["name"] = "sticky"
+		}
+		for key, one := range v {
+			if _, ok := one.(string); ok && key == "identity" {
+				v[key] = "test"
+				continue
+			}
+			scrub(one)
+		}
 	}
 }
 

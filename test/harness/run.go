@@ -151,9 +151,15 @@ func pace(ctx context.Context) {
 // and returns the id of the new execution.
 func (b *Bench) Reset(workflowID string, workflowTaskFinished int64) string {
 	b.t.Helper()
+	return b.ResetExecution(workflowID, "", workflowTaskFinished)
+}
+
+// ResetExecution is Reset for any execution, closed or not.
+func (b *Bench) ResetExecution(workflowID, runID string, workflowTaskFinished int64) string {
+	b.t.Helper()
 	answer, err := b.Client.ResetWorkflowExecution(b.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace:                 client.DefaultNamespace,
-		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: workflowID},
+		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
 		Reason:                    "test",
 		WorkflowTaskFinishEventId: workflowTaskFinished,
 		RequestId:                 fmt.Sprintf("%s-%d-%d", workflowID, workflowTaskFinished, time.Now().UnixNano()),

@@ -26,7 +26,7 @@ type Worker struct {
 // followed by one without these flags, as a supervisor would.
 func (b *Bench) StartWorker(respawn bool, args ...string) *Worker {
 	b.t.Helper()
-	binary := workerBinary(b.t)
+	binary := Binary(b.t, "./test/agentworker")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.start(binary, respawn, args)
@@ -66,6 +66,17 @@ func (b *Bench) start(binary string, respawn bool, args []string) *Worker {
 		}
 	})
 	return w
+}
+
+// Command runs the command line of the product against the bench's server and
+// returns what it prints and how it ended.
+func (b *Bench) Command(args ...string) (stdout, stderr string, err error) {
+	b.t.Helper()
+	cmd := exec.CommandContext(b.Context(), Binary(b.t, "./cmd/onceward"), append(args, "--address", b.Temporal.Address)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
 }
 
 // Kill ends the process as a power failure would.
@@ -115,6 +126,18 @@ func (b *Bench) Deaths() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.deaths
+}
+
+// AwaitDeath waits until a worker has been killed.
+func (b *Bench) AwaitDeath() {
+	b.t.Helper()
+	ctx := b.Context()
+	for b.Deaths() == 0 {
+		if ctx.Err() != nil {
+			b.t.Fatal("no worker was killed")
+		}
+		pace(ctx)
+	}
 }
 
 // end stops the workers and shows what they said if the test failed.
