@@ -81,12 +81,9 @@ bench: temporal ## Benchmarks
 soak: temporal ## Runs, kills and faults for a while, counting effects (SOAK=2m)
 	SOAK_FOR=$(strip $(SOAK)) $(GO) test -count=1 -run '^TestSoak' -v -timeout 0 $(PROCESS)
 
-# Only packages with a test that reads CORPUS_CASES, and of those only such tests.
 .PHONY: corpus
 corpus: temporal ## Check against a folder of cases, fixtures, specs and workloads (CASES=folder)
-	@test -n "$(strip $(CASES))" && test -d "$(strip $(CASES))" || { echo 'corpus: usage: make corpus CASES=folder' >&2; exit 2; }
-	CORPUS_CASES="$(abspath $(strip $(CASES)))" $(GO) test -count=1 -run 'Corpus|Recorded' -p $(strip $(P)) -timeout 10m \
-		$$(grep -rl --include='*_test.go' CORPUS_CASES . | xargs -n 1 dirname | sort -u)
+	@P=$(strip $(P)) sh scripts/corpus.sh "$(strip $(CASES))"
 
 .PHONY: cover
 cover: ## Coverage of the library by its unit tests, into coverage.out
@@ -94,5 +91,5 @@ cover: ## Coverage of the library by its unit tests, into coverage.out
 	$(GO) tool cover -func=coverage.out | tail -n 1
 
 .PHONY: clean
-clean: ## Remove what was built, the Temporal CLI included
-	rm -rf bin coverage.out
+clean: ## Remove what was built or installed, the Temporal CLI included
+	rm -rf bin .cache coverage.out
