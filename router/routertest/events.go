@@ -3,17 +3,21 @@ package routertest
 import "encoding/json"
 
 // event is one stream event before it has its sequence number. A broken event
-// is sent as it is.
+// is sent as it is; a bare one has neither a name nor a number.
 type event struct {
 	typ    string
 	fields []byte // a JSON object
 	broken bool
+	bare   bool
 }
 
 func newEvent(typ string, fields any) event { return event{typ: typ, fields: encode(fields)} }
 
 // frame writes the event as SSE with its sequence number.
 func (e event) frame(n int) []byte {
+	if e.bare {
+		return append(append([]byte("data: "), e.fields...), "\n\n"...)
+	}
 	var data []byte
 	if e.broken {
 		data = e.fields

@@ -147,8 +147,8 @@ func (s *Server) Requests() []Request {
 	return s.pool.rec.list(func(r *Request) bool { return r.Resource == s.cfg.Name })
 }
 
-// Attempts counts the requests for a model response (POST .../responses) that
-// this resource has received.
+// Attempts counts the requests for a model response (POST .../responses or
+// .../chat/completions) that this resource has received.
 func (s *Server) Attempts() int {
 	return len(s.pool.rec.list(func(r *Request) bool {
 		return r.Resource == s.cfg.Name && r.isAttempt()
@@ -160,7 +160,9 @@ func (p *Pool) Attempts() int {
 	return len(p.rec.list((*Request).isAttempt))
 }
 
-func (r *Request) isAttempt() bool { return r.Method == "POST" && hasSuffixPath(r.Path, "responses") }
+func (r *Request) isAttempt() bool {
+	return r.Method == "POST" && (hasSuffixPath(r.Path, "responses") || hasSuffixPath(r.Path, "chat/completions"))
+}
 
 // ForgetRequests drops what was recorded; sequence numbers go on.
 func (p *Pool) ForgetRequests() {

@@ -22,9 +22,12 @@ type Dialect string
 
 // The dialects. They differ in the answers to a wrong key, a missing
 // deployment, an item that was not persisted and an id of another resource.
+// DialectCompatible is of a host of Chat Completions that knows its older
+// parameters only: max_tokens, no prompt_cache_key, no developer role.
 const (
-	DialectAzure  Dialect = "azure"
-	DialectOpenAI Dialect = "openai"
+	DialectAzure      Dialect = "azure"
+	DialectOpenAI     Dialect = "openai"
+	DialectCompatible Dialect = "compatible"
 )
 
 // Resource describes one resource of a pool. Only Name is required.
@@ -33,7 +36,10 @@ type Resource struct {
 	Name string `json:"name"`
 	// Addr is the address to listen on; empty: a free port of 127.0.0.1.
 	Addr string `json:"addr,omitempty"`
-	// BasePath is the path before "responses"; empty: "/openai/v1/".
+	// API is what is spoken; empty: APIResponses.
+	API API `json:"api,omitempty"`
+	// BasePath is the path before "responses" or "chat/completions"; empty:
+	// "/openai/v1/".
 	BasePath string `json:"base_path,omitempty"`
 	// Key is demanded as "Authorization: Bearer" or "api-key"; empty: no key.
 	Key string `json:"key,omitempty"`
@@ -114,9 +120,16 @@ func newServer(p *Pool, r Resource, shared *compiled) (*Server, error) {
 	switch r.Dialect {
 	case "":
 		r.Dialect = DialectAzure
-	case DialectAzure, DialectOpenAI:
+	case DialectAzure, DialectOpenAI, DialectCompatible:
 	default:
 		return nil, fmt.Errorf("unknown dialect %q", r.Dialect)
+	}
+	switch r.API {
+	case "":
+		r.API = APIResponses
+	case APIResponses, APIChatCompletions:
+	default:
+		return nil, fmt.Errorf("unknown api %q", r.API)
 	}
 	s := &Server{pool: p, cfg: r, print: fingerprint(r.Name), state: newState()}
 	s.drift.Store(&r.Drift)
@@ -165,7 +178,7 @@ func (s *Server) SetDrift(d Drift) { s.drift.Store(&d) }
 
 func hasSuffixPath(path, last string) bool { return strings.HasSuffix(path, "/"+last) }
 
-// ServeHTTP answers the Responses API under the resource's base path.
+// ServeHTTP answers the resource's API under the resource's base path.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.pool.busy.Add(1)
 	defer s.pool.busy.Done()
@@ -189,8 +202,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) route(x *exchange, raw []byte) {
 	path := strings.TrimPrefix(x.r.URL.Path, s.cfg.BasePath)
 	id, one := strings.CutPrefix(path, "responses/")
+	chat := s.cfg.API == APIChatCompletions
+	one = one && !chat
 	switch {
-	case path == "responses" && x.r.Method == http.MethodPost:
+	case path == "responses" && !chat && x.r.Method == http.MethodPost,
+		path == "chat/completions" && chat && x.r.Method == http.MethodPost:
 		x.respond(raw)
 	case path == "models" && x.r.Method == http.MethodGet:
 		x.json(200, s.models())
@@ -231,6 +247,10 @@ func (s *Server) record(r *http.Request, raw []byte) Request {
 	req := Request{Resource: s.cfg.Name, Time: time.Now(), Method: r.Method, Path: r.URL.Path, Header: h, BodyBytes: len(raw)}
 	if json.Valid(raw) {
 		req.Raw = raw
+		if s.cfg.API == APIChatCompletions {
+			req.Body, req.Items = parseChat(raw)
+			return req
+		}
 		req.Body = parseBody(raw)
 		req.Items, _ = parseInput(req.Body.Input) // what is wrong with it is said by the strict checks
 	}

@@ -90,6 +90,8 @@ type answer struct {
 	// sealed tells whether items may carry encrypted_content in events.
 	sealInSnapshotOnly bool
 	emptySnapshot      bool
+	chat               bool // in the form of Chat Completions
+	includeUsage       bool // of a stream of those
 }
 
 func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []Out, tokens, cached int) *answer {
@@ -110,7 +112,8 @@ func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []O
 		Temperature: opt("temperature", "1"), Text: echoText(opt("text", "{}")),
 		ToolChoice: opt("tool_choice", `"auto"`), Tools: echoTools(opt("tools", "[]")), TopLogprobs: opt("top_logprobs", "0"),
 		TopP: opt("top_p", "1"), Truncation: opt("truncation", `"disabled"`), User: opt("user", "null"), Metadata: opt("metadata", "{}"),
-	}, sealInSnapshotOnly: x.drift.SealInSnapshotOnly, emptySnapshot: x.drift.EmptySnapshot}
+	}, sealInSnapshotOnly: x.drift.SealInSnapshotOnly, emptySnapshot: x.drift.EmptySnapshot,
+		chat: x.s.cfg.API == APIChatCompletions, includeUsage: string(field(m["stream_options"], "include_usage")) == "true"}
 	reasoning := ""
 	for _, o := range outs {
 		it := x.s.outputItem(o, req, x.drift)

@@ -1,6 +1,7 @@
 package routertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// respond answers POST .../responses.
+// respond answers a request for a model response.
 func (x *exchange) respond(raw []byte) {
 	req := x.request()
 	slow := x.s.pool.faults.pick(req, edgeFaults, true)
@@ -58,11 +59,7 @@ func (x *exchange) respond(raw []byte) {
 
 // answer checks the request and asks the model.
 func (x *exchange) answer(raw []byte, req Request) (*answer, Request, *apiError) {
-	m, e := x.s.checkBody(raw)
-	if e != nil {
-		return nil, req, e
-	}
-	items, e := x.s.resolveInput(req)
+	m, items, e := x.check(raw, req)
 	if e != nil {
 		return nil, req, e
 	}
@@ -79,6 +76,24 @@ func (x *exchange) answer(raw []byte, req Request) (*answer, Request, *apiError)
 	a := x.newAnswer(m, req, outs, tokens, cached)
 	x.outcome(func(o *Outcome) { o.ResponseID, o.InputTokens, o.CachedTokens = a.base.ID, tokens, cached })
 	return a, req, nil
+}
+
+// check returns the parameters and the conversation of a request, if the real
+// API would take it.
+func (x *exchange) check(raw []byte, req Request) (map[string]json.RawMessage, []Item, *apiError) {
+	if x.s.cfg.API == APIChatCompletions {
+		m, e := x.s.checkChat(raw)
+		if e == nil { // by these names a prompt is told from others
+			m["instructions"], m["text"] = req.Body.Instructions, m["response_format"]
+		}
+		return m, req.Items, e
+	}
+	m, e := x.s.checkBody(raw)
+	if e != nil {
+		return nil, nil, e
+	}
+	items, e := x.s.resolveInput(req)
+	return m, items, e
 }
 
 // edge answers by a fault in front of the API; false: the fault was released
@@ -153,13 +168,16 @@ func (a *answer) spoil(f *activeFault) {
 
 // plan lists the events to send, the fault's included.
 func (a *answer) plan(f *activeFault) []event {
+	if a.chat {
+		return a.chatPlan(f)
+	}
 	body, end := a.events(), a.terminal()
 	at := f.AfterEvents
 	if at == 0 {
 		at = 2 // after created and in_progress: before any output
 	}
 	at = min(at, len(body))
-	code, message := orElse(f.Code, "server_error"), orElse(f.Message, "The server had an error while processing your request. Sorry about that!")
+	code, message := f.words()
 	switch f.Kind {
 	case FaultFailed:
 		return append(body[:at], newEvent("response.failed", responseField{a.failed(code, message)}))
@@ -231,18 +249,7 @@ func finished(typ string) bool { return typ == "response.completed" || typ == "r
 
 // whole sends the answer as one JSON object.
 func (x *exchange) whole(a *answer, f *activeFault) {
-	r := a.final(a.items)
-	code, message := orElse(f.Code, "server_error"), orElse(f.Message, "The server had an error while processing your request. Sorry about that!")
-	switch f.Kind {
-	case FaultFailed:
-		r = a.failed(code, message)
-	case FaultNoTerminal:
-		r = a.base
-	case FaultErrorEvent:
-		x.json(200, encode(errorEvent{errorObject{Message: message, Type: code, Code: &code}}))
-		return
-	}
-	body := encode(r)
+	body := a.body(f)
 	switch f.Kind {
 	case FaultHangEvents:
 		if !x.s.pool.hang(x, f) {
@@ -269,9 +276,34 @@ func (x *exchange) whole(a *answer, f *activeFault) {
 	x.json(200, body)
 }
 
+// body is the answer as one JSON object, the fault's if it has one.
+func (a *answer) body(f *activeFault) []byte {
+	switch {
+	case f.Kind == FaultErrorEvent, f.Kind == FaultFailed && a.chat:
+		return f.errorBody()
+	case a.chat:
+		return a.chatBody(f)
+	case f.Kind == FaultFailed:
+		return encode(a.failed(f.words()))
+	case f.Kind == FaultNoTerminal:
+		return encode(a.base)
+	}
+	return encode(a.final(a.items))
+}
+
+// words are the code and the message of an error that a fault makes.
+func (a *activeFault) words() (code, message string) {
+	return orElse(a.Code, "server_error"), orElse(a.Message, "The server had an error while processing your request. Sorry about that!")
+}
+
+func (a *activeFault) errorBody() []byte {
+	code, message := a.words()
+	return encode(errorEvent{errorObject{Message: message, Type: code, Code: &code}})
+}
+
 // keep stores the response as the real API does: when it is finished.
 func (x *exchange) keep(a *answer, f *activeFault) {
-	if !a.base.Store || f.Kind == FaultFailed || f.Kind == FaultNoTerminal {
+	if !a.base.Store || f.Kind == FaultFailed || f.Kind == FaultNoTerminal || f.Kind == FaultErrorEvent {
 		return
 	}
 	items := slices.Clone(x.items) // not the record's: old records lose theirs

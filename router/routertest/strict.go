@@ -61,6 +61,21 @@ func parseBody(raw []byte) Body {
 
 // checkBody checks everything but the input items.
 func (s *Server) checkBody(raw []byte) (map[string]json.RawMessage, *apiError) {
+	m, e := s.checkParameters(raw, parameters)
+	if e != nil {
+		return nil, e
+	}
+	if e := s.checkOptions(m); e != nil {
+		return nil, e
+	}
+	if e := checkTools(m["tools"]); e != nil {
+		return nil, e
+	}
+	return m, checkFormat(m["text"])
+}
+
+// checkParameters checks the names and kinds of the parameters, and the model.
+func (s *Server) checkParameters(raw []byte, parameters map[string]string) (map[string]json.RawMessage, *apiError) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
 		return nil, badRequest("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
@@ -81,13 +96,7 @@ func (s *Server) checkBody(raw []byte) (map[string]json.RawMessage, *apiError) {
 	if !s.serves(model) {
 		return nil, modelNotFound(s.cfg.Dialect, model)
 	}
-	if e := s.checkOptions(m); e != nil {
-		return nil, e
-	}
-	if e := checkTools(m["tools"]); e != nil {
-		return nil, e
-	}
-	return m, checkFormat(m["text"])
+	return m, nil
 }
 
 func (s *Server) checkOptions(m map[string]json.RawMessage) *apiError {
