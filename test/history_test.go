@@ -60,7 +60,7 @@ func pages(turns, bytes int) routertest.Model {
 // The server asks runs of this test to continue as new after a few turns.
 func TestContinueAsNewCarriesTheWholeRun(t *testing.T) {
 	t.Parallel()
-	server, err := harness.StartTemporal("limit.historyCount.suggestContinueAsNew=40")
+	server, err := harness.Server{Dynamic: []string{"limit.historyCount.suggestContinueAsNew=40"}}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/samples/refund/payments"
@@ -200,6 +201,19 @@ func TestAnotherRunProposesTheSameRefund(t *testing.T) {
 		}
 		effects(t, b, order, 1, 1)
 	})
+	t.Run("after Temporal forgot the action: the read before the commit finds it", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{})
+		b.StartWorker(false)
+		order := b.Order()
+		before := receipt(t, b.StartRefund("one", order).Result())
+		b.Forget(harness.Action(order).WorkflowID())
+		result := b.StartRefund("two", order).Result()
+		if after := receipt(t, result); after.Ref != before.Ref || after.Commits != 0 || after.VerifiedBy != onceward.VerifiedByRead {
+			t.Errorf("receipt %+v, want %s by a read, without a commit", after, before.Ref)
+		}
+		effects(t, b, order, 1, 1)
+	})
 	t.Run("thirty times at once: thirty receipts, paid once", func(t *testing.T) {
 		t.Parallel()
 		b := harness.New(t, harness.Options{})
@@ -285,6 +299,22 @@ func TestActionItselfIsReset(t *testing.T) {
 			}
 		}
 		effects(t, b, order, 1, 2)
+	})
+	t.Run("when it is closed and its read lags: it waits for an operator and never commits", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{})
+		b.StartWorker(false)
+		order := b.Order()
+		receipt(t, b.StartRefund("run", order).Result())
+		if err := b.Payments.SetReadFault(payments.Fault{Kind: payments.Lag, Delay: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		id := harness.Action(order)
+		b.Reset(id.WorkflowID(), b.FirstTask(id.WorkflowID()))
+		if waiting := awaitsOperator(b, id); waiting.Commits != 0 {
+			t.Errorf("receipt %+v, want no commit", waiting)
+		}
+		effects(t, b, order, 1, 1)
 	})
 	t.Run("with the commit at the product: it waits for an operator and never commits", func(t *testing.T) {
 		t.Parallel()

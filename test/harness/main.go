@@ -46,7 +46,7 @@ var shared struct {
 // Shared returns the server of this test process.
 func Shared(t testing.TB) *Temporal {
 	t.Helper()
-	shared.serverOnce.Do(func() { shared.server, shared.serverErr = StartTemporal() })
+	shared.serverOnce.Do(func() { shared.server, shared.serverErr = Server{}.Start() })
 	if shared.serverErr != nil {
 		t.Fatal(shared.serverErr)
 	}

@@ -205,3 +205,41 @@ func (b *Bench) Input(workflowID string, to any) {
 	b.t.Helper()
 	b.decode(b.History(workflowID, "").Events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), to)
 }
+
+// Forget deletes a closed workflow, as the end of its retention does, and waits
+// until its id is free.
+func (b *Bench) Forget(workflowID string) {
+	b.t.Helper()
+	ctx := b.Context()
+	_, err := b.Client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: client.DefaultNamespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID},
+	})
+	if err != nil {
+		b.t.Fatalf("delete %s: %v", workflowID, err)
+	}
+	for {
+		_, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+			return
+		}
+		if ctx.Err() != nil {
+			b.t.Fatalf("%s is still there: %v", workflowID, err)
+		}
+		pace(ctx)
+	}
+}
+
+// Attributes returns the search attributes of the newest execution of a workflow
+// in their JSON form.
+func (b *Bench) Attributes(workflowID string) map[string]string {
+	b.t.Helper()
+	described, err := b.Client.DescribeWorkflowExecution(b.Context(), workflowID, "")
+	if err != nil {
+		b.t.Fatalf("describe %s: %v", workflowID, err)
+	}
+	out := map[string]string{}
+	for name, payload := range described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
+		out[name] = string(payload.GetData())
+	}
+	return out
+}

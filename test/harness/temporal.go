@@ -25,7 +25,7 @@ import (
 const readyTimeout = 60 * time.Second
 
 // Temporal is a dev server of its own process, in memory. Start it with
-// StartTemporal and end it with Stop. It is safe for concurrent use.
+// Server.Start and end it with Stop. It is safe for concurrent use.
 type Temporal struct {
 	Address string
 	Client  client.Client
@@ -43,23 +43,29 @@ var devFlags = []string{
 	"system.enableActivityEagerExecution=true",
 }
 
-// StartTemporal starts a dev server that has the search attributes of runs.
-// dynamic adds dynamic configuration in the form key=value.
-func StartTemporal(dynamic ...string) (*Temporal, error) {
+// Server says how a dev server differs from the shared one. The zero value does
+// not.
+type Server struct {
+	Dynamic      []string // dynamic configuration in the form key=value
+	NoAttributes bool     // without the search attributes of runs
+}
+
+// Start starts a dev server.
+func (o Server) Start() (*Temporal, error) {
 	cli, err := findCLI()
 	if err != nil {
 		return nil, err
 	}
 	for range 3 { // a port that was free may be taken a moment later
 		var server *Temporal
-		if server, err = startTemporal(cli, dynamic); err == nil {
+		if server, err = startTemporal(cli, o); err == nil {
 			return server, nil
 		}
 	}
 	return nil, err
 }
 
-func startTemporal(cli string, dynamic []string) (*Temporal, error) {
+func startTemporal(cli string, o Server) (*Temporal, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, fmt.Errorf("start temporal: %w", err)
@@ -70,10 +76,13 @@ func startTemporal(cli string, dynamic []string) (*Temporal, error) {
 	}
 	defer out.Close()
 	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error"}
-	for _, value := range append(append([]string{}, devFlags...), dynamic...) {
+	for _, value := range append(append([]string{}, devFlags...), o.Dynamic...) {
 		args = append(args, "--dynamic-config-value", value)
 	}
 	for name, kind := range worker.SearchAttributes() {
+		if o.NoAttributes {
+			break
+		}
 		args = append(args, "--search-attribute", name+"="+attributeName(kind))
 	}
 	s := &Temporal{Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), cmd: exec.Command(cli, args...), log: out.Name()}

@@ -140,7 +140,8 @@ func (b *Bench) AwaitDeath() {
 	}
 }
 
-// end stops the workers and shows what they said if the test failed.
+// end stops the workers, looks for credentials in what they said, and shows it if
+// the test failed.
 func (b *Bench) end(t *testing.T) {
 	b.mu.Lock()
 	b.ended = true
@@ -150,6 +151,11 @@ func (b *Bench) end(t *testing.T) {
 		_ = w.cmd.Process.Kill() // a stopped process dies of it too
 	}
 	b.wait.Wait()
+	for i, w := range workers {
+		if raw, err := os.ReadFile(w.log); err != nil || bytes.Contains(raw, []byte(Key)) {
+			t.Errorf("worker %d wrote a credential into its log (%v)", i, err)
+		}
+	}
 	if !t.Failed() {
 		return
 	}
