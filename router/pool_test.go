@@ -20,12 +20,15 @@ func scripted(t *testing.T, cfg router.Config, resources ...routertest.Resource)
 		res := router.Resource{Name: s.Name(), Kind: router.KindAzure, BaseURL: s.URL(), Key: "k"}
 		for _, r := range resources {
 			if r.Name == s.Name() {
-				res.Boundary = r.EncryptionBoundary
+				res.Boundary, res.API = r.EncryptionBoundary, string(r.API)
+			}
+			if r.Name == s.Name() && r.Dialect == routertest.DialectCompatible {
+				res.Kind = router.KindCompatible
 			}
 		}
 		res.Deployments = []router.Deployment{{
 			Model: "m", Price: onceward.Price{Input: 1_000_000, CachedInput: 100_000, Output: 10_000_000},
-			Capability: onceward.Capability{MaxInputTokens: 100_000, MaxOutputTokens: 10_000, ToolCalling: true, ParallelTools: true, StrictSchema: true, EncryptedReasoning: true},
+			Capability: onceward.Capability{MaxInputTokens: 100_000, MaxOutputTokens: 10_000, ToolCalling: true, ParallelTools: true, StrictSchema: true, EncryptedReasoning: res.API != router.APIChatCompletions},
 		}}
 		cfg.Resources = append(cfg.Resources, res)
 	}
@@ -165,11 +168,20 @@ func TestEveryFaultIsOneRequest(t *testing.T) {
 		routertest.FaultNoTerminal, routertest.FaultTwoTerminals, routertest.FaultBrokenEvent, routertest.FaultJSON, routertest.FaultNoUsage,
 		routertest.FaultNoOutput, routertest.FaultBrokenArguments,
 	}
+	type row struct {
+		kind routertest.FaultKind
+		api  routertest.API
+	}
+	var rows []row
 	for _, kind := range kinds {
+		rows = append(rows, row{kind, routertest.APIResponses}, row{kind, routertest.APIChatCompletions})
+	}
+	for _, c := range rows {
 		for _, warm := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, warm connection %v", kind, warm), func(t *testing.T) {
+			kind := c.kind
+			t.Run(fmt.Sprintf("%s, %s, warm connection %v", kind, c.api, warm), func(t *testing.T) {
 				t.Parallel()
-				p, r := scripted(t, router.Config{}, routertest.Resource{Name: "a"})
+				p, r := scripted(t, router.Config{}, routertest.Resource{Name: "a", API: c.api})
 				if warm { // a kept-alive connection is where net/http would send again
 					if _, err := begin(t, r).turn(t.Context(), "a"); err != nil {
 						t.Fatal(err)
