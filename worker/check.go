@@ -137,7 +137,10 @@ func checkResource(p Pool, i int, r Resource, refuse refusal) {
 		refuse(at("name"), "%s names a resource already; two resources need two names", r.Name)
 	}
 	oneOf(refuse, at("kind"), r.Kind, router.KindAzure, router.KindOpenAI, router.KindCompatible)
-	oneOf(refuse, at("api"), r.API, router.APIResponses)
+	oneOf(refuse, at("api"), r.API, router.APIResponses, router.APIChatCompletions)
+	if r.API == router.APIChatCompletions && r.Boundary != r.Name {
+		refuse(at("encryption_boundary"), "means nothing with api %s, which carries no encrypted reasoning; leave it out", r.API)
+	}
 	if err := checkURL(r.BaseURL); err != nil {
 		refuse(at("base_url"), "%v", err)
 	}
@@ -192,6 +195,9 @@ func checkDeployment(resource string, r Resource, j int, dep Deployment, refuse 
 	}
 	if dep.Capability.MaxOutputTokens <= 0 {
 		refuse(at("capability.max_output_tokens"), "is required and must be positive")
+	}
+	for _, key := range router.Uncarried(r.API, dep.Capability) {
+		refuse(at("capability."+key), "api %s cannot carry it; leave it out, so that no run is sent there for it", r.API)
 	}
 	if dep.Capability.P95Latency < 0 {
 		refuse(at("capability.p95_latency"), "%s is negative", dep.Capability.P95Latency)

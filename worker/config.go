@@ -94,7 +94,7 @@ type Breaker struct {
 type Resource struct {
 	Name         string
 	Kind         string // azure | openai | compatible
-	API          string // responses (default), the only one so far
+	API          string // responses (default) | chat_completions
 	BaseURL      string // with a trailing slash
 	Key          Secret
 	Account      string // default Name

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router"
 )
 
 // small is the smallest sensible configuration. Rows of tables replace a part.
@@ -77,6 +78,28 @@ func TestSmallConfigurationGetsTheDefaults(t *testing.T) {
 	}
 }
 
+func TestChatCompletionsIsReadAndClaimsOnlyWhatItCarries(t *testing.T) {
+	chat := strings.Replace(small, "kind: compatible", "kind: compatible\n      api: chat_completions", 1)
+	cfg, err := Parse("c.yaml", []byte(chat), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := cfg.RouterConfig()
+	if r := pool.Resources[0]; r.API != router.APIChatCompletions || r.Boundary != "a" {
+		t.Errorf("resource %+v", r)
+	}
+	if _, err := router.New(pool); err != nil {
+		t.Error(err)
+	}
+	for key, value := range map[string]string{"encrypted_reasoning": "true", "image_input": "true", "list_output": "true", "hosted_tools": "[web_search]"} {
+		got := parseError(t, strings.Replace(chat, "max_output_tokens: 8000", "max_output_tokens: 8000, "+key+": "+value, 1))
+		want := "c.yaml:14: pool.resources[a].deployments[gpt-5.6].capability." + key + ": api chat_completions cannot carry it; leave it out, so that no run is sent there for it"
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestExampleFileLoads(t *testing.T) {
 	t.Setenv("ONCEWARD_SWEDENCENTRAL_KEY", "k")
 	cfg, err := Load("../onceward.example.yaml")
@@ -139,7 +162,8 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"resource name with a space", "name: a", "name: a b", `c.yaml:7: pool.resources[a b].name: "a b" is not a name of letters, digits, dots, _ and -, at most 64`},
 		{"missing kind", "      kind: compatible\n", "", "c.yaml:7: " + res + "kind: is required: one of azure, openai, compatible"},
 		{"kind outside its set", "kind: compatible", "kind: Azure", `c.yaml:8: ` + res + `kind: "Azure" is not one of azure, openai, compatible; did you mean azure?`},
-		{"api outside its set", "kind: compatible", "kind: compatible\n      api: chat_completions", `c.yaml:9: ` + res + `api: "chat_completions" is not one of responses`},
+		{"api outside its set", "kind: compatible", "kind: compatible\n      api: chat_completion", `c.yaml:9: ` + res + `api: "chat_completion" is not one of responses, chat_completions; did you mean chat_completions?`},
+		{"boundary of an API without sealed reasoning", "kind: compatible", "kind: compatible\n      api: chat_completions\n      encryption_boundary: shared", `c.yaml:10: ` + res + `encryption_boundary: means nothing with api chat_completions, which carries no encrypted reasoning; leave it out`},
 		{"missing URL", "      base_url: http://127.0.0.1:1/v1\n", "", "c.yaml:7: " + res + "base_url: is required, such as https://example.openai.azure.com/openai/v1/"},
 		{"URL without a scheme", "http://127.0.0.1:1/v1", "example.com/v1", "c.yaml:9: " + res + "base_url: is not an absolute http or https URL with a host"},
 		{"URL with a password", "http://127.0.0.1:1/v1", "http://u:hunter2@127.0.0.1/v1", "c.yaml:9: " + res + "base_url: holds a user or password; name the credential in api_key_env or api_key_file"},
