@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,7 +20,7 @@ const (
 )
 
 // unreadable stands for a credential that was refused, so that it is not
-// reported as missing too. It never leaves Parse.
+// reported as missing too. It never leaves this file.
 var unreadable = NewSecret("unreadable")
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -35,16 +36,68 @@ func Load(path string) (Config, error) {
 	return Parse(path, raw, os.Environ())
 }
 
+// LoadTemporal reads the section temporal of a file as Load does, for programs
+// that only talk to Temporal, such as a starter. The credentials of resources may
+// be missing, and mistakes in what only a worker uses are none of its business.
+func LoadTemporal(path string) (Temporal, error) {
+	cfg, err := loadFor(path, loader{unkeyed: true}, func(m Mistake) bool {
+		for _, section := range []string{"worker", "actions", "pool", "tasks"} {
+			if strings.HasPrefix(m.Key+".", section+".") {
+				return false
+			}
+		}
+		return !strings.HasPrefix(m.Key, envResource)
+	})
+	return cfg.Temporal, err
+}
+
+// LoadUnkeyed is Load for programs that ask nobody, such as a preflight: no
+// credential is read, so none has to be there. The Config holds no credential,
+// and New refuses it where one is needed.
+func LoadUnkeyed(path string) (Config, error) {
+	return loadFor(path, loader{unkeyed: true, anonymous: true}, func(m Mistake) bool { return m.Key != "temporal.tls" })
+}
+
+// loadFor reads a file with a loader's own leave to pass over things, and
+// reports the mistakes that matter.
+func loadFor(path string, l loader, matters func(Mistake) bool) (Config, error) {
+	raw, err := readBounded(path, maxConfig)
+	if err != nil {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	cfg, mistakes := l.load(path, raw, os.Environ())
+	mistakes = slices.DeleteFunc(mistakes, func(m Mistake) bool { return !matters(m) })
+	if len(mistakes) > 0 {
+		return Config{}, &ConfigError{Mistakes: mistakes}
+	}
+	for i := range cfg.Pool.Resources {
+		cfg.Pool.Resources[i].Key = Secret{}
+	}
+	if l.anonymous {
+		cfg.Temporal.APIKey = Secret{}
+	}
+	return cfg, nil
+}
+
 // Parse is Load for a text and an environment in the form of os.Environ. name
 // stands in messages for the file; an api_key_file that is not absolute is
 // looked for beside it.
 func Parse(name string, text []byte, environ []string) (Config, error) {
+	cfg, mistakes := loader{}.load(name, text, environ)
+	if len(mistakes) > 0 {
+		return Config{}, &ConfigError{Mistakes: mistakes}
+	}
+	return cfg, nil
+}
+
+// load returns what could be read, and every mistake.
+func (l loader) load(name string, text []byte, environ []string) (Config, []Mistake) {
 	d := newDecoder(name)
-	l := &loader{d: d, env: environmentOf(environ), dir: filepath.Dir(name)}
+	l.d, l.env, l.dir = d, environmentOf(environ), filepath.Dir(name)
 	cfg := defaults()
 	root, ok := d.document(text)
 	if !ok {
-		return Config{}, &ConfigError{Mistakes: d.mistakes}
+		return cfg, d.mistakes
 	}
 	l.root(root, &cfg)
 	l.env.layer(d, map[string]*string{
@@ -55,10 +108,7 @@ func Parse(name string, text []byte, environ []string) (Config, error) {
 	complete := len(d.mistakes) == 0
 	l.env.refuseStrangers(d, cfg.Pool, l.referenced)
 	check(cfg, complete, d.refuse)
-	if len(d.mistakes) > 0 {
-		return Config{}, &ConfigError{Mistakes: inOrder(d.mistakes)}
-	}
-	return cfg, nil
+	return cfg, inOrder(d.mistakes)
 }
 
 type loader struct {
@@ -66,6 +116,9 @@ type loader struct {
 	env        environment
 	dir        string
 	referenced []string
+
+	unkeyed   bool // the credentials of resources are not read
+	anonymous bool // nor is that of Temporal
 }
 
 func (l *loader) root(o *object, cfg *Config) {
@@ -107,7 +160,7 @@ func (l *loader) temporal(o *object, t *Temporal) {
 	o.str("namespace", &t.Namespace)
 	o.str("task_queue", &t.TaskQueue)
 	o.str("release", &t.Release)
-	t.APIKey = l.secret(o)
+	t.APIKey = l.secret(o, !l.anonymous)
 	if s, ok := o.child("tls"); ok {
 		t.TLS = &TLS{}
 		s.str("cert_file", &t.TLS.CertFile)
@@ -154,7 +207,7 @@ func (l *loader) resource(o *object) Resource {
 	o.str("region", &r.Region)
 	o.str("safety_policy", &r.SafetyPolicy)
 	o.integer("weight", &r.Weight)
-	r.Key = l.secret(o)
+	r.Key = l.secret(o, !l.unkeyed)
 	if s, ok := o.child("quota"); ok {
 		s.integer("requests_per_minute", &r.Quota.RequestsPerMinute)
 		s.integer("tokens_per_minute", &r.Quota.TokensPerMinute)
@@ -264,8 +317,9 @@ func (l *loader) task(o *object, t *Task) {
 }
 
 // secret reads api_key_env or api_key_file. It never repeats what a key holds:
-// who writes the credential itself there must not find it in a log.
-func (l *loader) secret(o *object) Secret {
+// who writes the credential itself there must not find it in a log. Without read
+// it only looks at how the credential is named.
+func (l *loader) secret(o *object, read bool) Secret {
 	var variable, file string
 	o.str("api_key_env", &variable)
 	o.str("api_key_file", &file)
@@ -280,12 +334,18 @@ func (l *loader) secret(o *object) Secret {
 			return unreadable
 		}
 		l.referenced = append(l.referenced, variable)
+		if !read {
+			return unreadable
+		}
 		if value = strings.TrimSpace(l.env[variable]); value == "" {
 			l.d.refuse(key, "the environment variable %s is not set", variable)
 			return unreadable
 		}
 	case file != "":
 		key = o.at("api_key_file")
+		if !read {
+			return unreadable
+		}
 		raw, err := readBounded(l.beside(file), maxSecret)
 		if err != nil {
 			l.d.refuse(key, "%v", err)

@@ -61,11 +61,11 @@ func command(out io.Writer) *cobra.Command {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	cfg, err := worker.Load(o.config)
+	at, err := worker.LoadTemporal(o.config) // the credentials of resources are the worker's alone
 	if err != nil {
 		return err
 	}
-	temporal, err := worker.Dial(ctx, cfg)
+	temporal, err := worker.Dial(ctx, worker.Config{Temporal: at})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		id = "quiz-" + uuid.NewString()
 	}
 	run, err := temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: cfg.Temporal.TaskQueue,
+		ID: id, TaskQueue: at.TaskQueue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true, // or the old run would be answered for the new one
 		StaticSummary:                            "quiz about " + o.topic,
