@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/onceward/onceward/cmd/onceward/internal/show"
+	"github.com/onceward/onceward/worker"
+)
+
+func preflightCommand(o *options) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "preflight --config FILE",
+		Short: "Say which routes each task class has, and what remains when one thing is lost",
+		Long: `Say, for each task class of a configuration, which routes can serve it, which cannot
+and every item they miss, and what remains when any one route, resource, account,
+encryption boundary or region is lost.
+It asks nobody, neither Temporal nor a resource, and needs no credential: the
+variables and files that the configuration names for them may be missing.
+Exit code 1: a task class has no route, or a single loss leaves it none.`,
+		Example: "  onceward preflight --config onceward.yaml\n  onceward preflight --config onceward.yaml --json | jq .ok",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd.Flags(), "config"); err != nil {
+				return err
+			}
+			cfg, err := worker.LoadUnkeyed(o.config)
+			if err != nil {
+				return err
+			}
+			report := worker.NewPreflight(cfg)
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), report)
+			} else {
+				err = printPreflight(cmd.OutOrStdout(), report)
+			}
+			return errors.Join(err, stranded(report))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// stranded names the task classes that one loss leaves without a route.
+func stranded(report worker.Preflight) error {
+	if report.OK {
+		return nil
+	}
+	var errs []error
+	for _, task := range report.Tasks {
+		if len(task.Routes) == 0 {
+			errs = append(errs, fmt.Errorf("task %s has no route", task.Task))
+		}
+		for _, r := range task.Removals {
+			if len(r.Remain) == 0 {
+				errs = append(errs, fmt.Errorf("task %s has no route left without the %s %s", task.Task, r.Kind, r.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func printPreflight(w io.Writer, report worker.Preflight) error {
+	var b strings.Builder
+	if len(report.Tasks) == 0 {
+		b.WriteString("the configuration has no task class\n")
+	}
+	for i, task := range report.Tasks {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "task %s: %s\n", task.Task, orNone(strings.Join(task.Routes, ", ")))
+		for _, d := range task.Dropped {
+			fmt.Fprintf(&b, "  cannot serve it: %s\n", d.Route)
+			for _, missing := range d.Missing {
+				fmt.Fprintf(&b, "    %s\n", missing)
+			}
+		}
+		if len(task.Removals) == 0 {
+			continue
+		}
+		t := show.NewTable("without the", "named", "remain", "routes")
+		for _, r := range task.Removals {
+			t.AppendRow(table.Row{r.Kind, r.Name, len(r.Remain), orNone(strings.Join(r.Remain, ", "))})
+		}
+		b.WriteString(show.Render(t) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/onceward/onceward/worker"
+)
+
+// pair is two resources of two accounts in one region; none of their
+// credentials is set anywhere.
+const pair = `
+temporal: {address: "127.0.0.1:1"}
+pool:
+  resources:
+    - {name: one, kind: azure, region: eu, base_url: http://127.0.0.1:9/v1/, api_key_env: NOBODY_SET_ONE, deployments: [
+        {model: m, price: {input: 1, output: 1}, capability: {tool_calling: true, max_input_tokens: 1000, max_output_tokens: 100}}]}
+    - {name: two, kind: azure, REGION base_url: http://127.0.0.1:9/v1/, api_key_file: none.key, deployments: [
+        {model: m, price: {input: 1, output: 1}, capability: {TOOLS max_input_tokens: 1000, max_output_tokens: 100}}]}
+tasks:
+  t: {model: m, max_output_tokens: 50, requires: {tool_calling: true}}
+`
+
+func pairFile(t *testing.T, region, tools string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "onceward.yaml")
+	text := strings.NewReplacer("REGION", region, "TOOLS", tools).Replace(pair)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
+	for name, c := range map[string]struct {
+		region, tools string
+		code          int
+		out, errs     []string
+	}{
+		"two of everything": {
+			"region: us,", "tool_calling: true,", 0,
+			[]string{"task t: one/m, two/m", "route one/m 1 two/m", "region us 1 one/m"}, nil,
+		},
+		"one region": {
+			"region: eu,", "tool_calling: true,", 1,
+			[]string{"region eu 0 none"}, []string{"task t has no route left without the region eu"},
+		},
+		"a resource that cannot serve it": {
+			"region: us,", "", 1,
+			[]string{"task t: one/m", "cannot serve it: two/m", "tool_calling"},
+			[]string{"without the route one/m", "without the resource one", "without the account one", "without the boundary one", "without the region eu"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := call(t, "", "preflight", "--config", pairFile(t, c.region, c.tools))
+			if code != c.code {
+				t.Errorf("exit %d, want %d: %s", code, c.code, errs)
+			}
+			for _, want := range c.out {
+				if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
+			}
+			for _, want := range c.errs {
+				if !strings.Contains(errs, want) {
+					t.Errorf("no %q in\n%s", want, errs)
+				}
+			}
+			code, out, _ = call(t, "", "preflight", "--json", "--config", pairFile(t, c.region, c.tools))
+			var report worker.Preflight
+			if err := json.Unmarshal([]byte(out), &report); err != nil || report.OK != (c.code == 0) || code != c.code {
+				t.Errorf("exit %d, JSON %s, %v", code, out, err)
+			}
+		})
+	}
+}
