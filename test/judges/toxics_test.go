@@ -166,3 +166,35 @@ func TestAnswerCutAnywhereIsNeverTakenForAWholeOne(t *testing.T) {
 		t.Errorf("only %d answers were cut: the steps are too wide", cut)
 	}
 }
+
+// A connection that was used before breaks under the next request: net/http
+// would like to send that one again on another.
+func TestWarmConnectionThatBreaksIsNotAskedTwice(t *testing.T) {
+	t.Parallel()
+	for name, toxic := range map[string]string{
+		"reset": `{"type":"reset_peer","stream":"downstream","attributes":{"timeout":0}}`,
+		"cut":   `{"type":"limit_data","stream":"downstream","attributes":{"bytes":900}}`,
+		"lost":  `{"type":"limit_data","stream":"upstream","attributes":{"bytes":300}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := routertest.Start(t, routertest.Config{Resources: resources("a")})
+			direct := pool.Resource("a").URL()
+			host := strings.TrimSuffix(strings.TrimPrefix(direct, "http://"), "/openai/v1/")
+			proxy := proxied(t, host)
+			r := routerOf(t, resource("a", strings.Replace(direct, host, proxy.Listen, 1), able()))
+			ask := onceward.ModelRequest{Route: to("a"), Items: []onceward.Item{text(t, "user", "hello")}, Timeouts: patient()}
+			mustCall(t, r, ask)
+			if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+				t.Fatal(err)
+			}
+			_, f := call(t, r, ask)
+			if f == nil || f.Class != onceward.ClassNetwork {
+				t.Errorf("failure %+v", f)
+			}
+			if n := pool.Attempts(); n > 2 {
+				t.Errorf("the resource saw %d requests for two attempts", n)
+			}
+		})
+	}
+}

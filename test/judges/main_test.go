@@ -1,0 +1,9 @@
+package judges
+
+import (
+	"testing"
+
+	"github.com/onceward/onceward/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
