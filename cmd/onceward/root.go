@@ -44,7 +44,7 @@ cannot be read.`,
 		return usageError{fmt.Errorf("%w\nusage: %s", err, cmd.UseLine())}
 	})
 	cmd.AddCommand(
-		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o), preflightCommand(&o),
+		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o), preflightCommand(&o), probeCommand(&o),
 		showCommand(&o), listCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(),
 	)
 	return cmd

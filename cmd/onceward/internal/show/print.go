@@ -18,10 +18,10 @@ func Print(w io.Writer, r Report) error {
 	}
 	b.WriteString("\n")
 	if r.closed != "" && r.Text == nil {
-		fmt.Fprintf(&b, "closed without a result: %s\n", oneLine(r.closed))
+		fmt.Fprintf(&b, "closed without a result: %s\n", OneLine(r.closed))
 	}
 	if r.waiting != "" {
-		fmt.Fprintf(&b, "waiting for %s\n", oneLine(r.waiting))
+		fmt.Fprintf(&b, "waiting for %s\n", OneLine(r.waiting))
 	}
 	if len(r.Attempts) > 0 {
 		b.WriteString(attemptTable(r.Attempts) + "\n")
@@ -51,10 +51,10 @@ func attemptTable(attempts []Attempt) string {
 			fmt.Sprintf("%d·%d", a.Turn, a.Attempt), route(a), result(a), or(a.Phase, ""), limit(a.DurationMS, "%d"), tokens(a), cost(a),
 		})
 		if a.message != "" {
-			notes = append(notes, fmt.Sprintf("  %d·%d %s", a.Turn, a.Attempt, oneLine(a.message)))
+			notes = append(notes, fmt.Sprintf("  %d·%d %s", a.Turn, a.Attempt, OneLine(a.message)))
 		}
 		for _, d := range a.Dropped {
-			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, d.Resource, d.Step, oneLine(d.Reason)))
+			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, d.Resource, d.Step, OneLine(d.Reason)))
 		}
 	}
 	return strings.Join(append([]string{Render(t)}, notes...), "\n")
@@ -105,7 +105,7 @@ func actionTable(actions []Action) string {
 		}
 		t.AppendRow(table.Row{a.ActionID, a.Tool, a.Status, or(a.Ref, ""), a.Commits, a.Reconciled, clean(by), a.Version})
 		if a.reason != "" {
-			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, oneLine(a.reason)))
+			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, OneLine(a.reason)))
 		}
 	}
 	return strings.Join(append([]string{Render(t)}, notes...), "\n")
@@ -151,8 +151,9 @@ func limit[T any](p *T, format string) string {
 
 const maxLine = 200
 
-// oneLine shortens a text of a resource or a product for one line.
-func oneLine(s string) string {
+// OneLine makes a text of a resource, a model or a product fit one line of a
+// terminal: shortened, and without what would move the cursor or colour it.
+func OneLine(s string) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
 	if r := []rune(s); len(r) > maxLine {
 		return string(r[:maxLine]) + "…"
