@@ -51,6 +51,7 @@ type Options struct {
 	Lease     time.Duration      // 0: Lease
 	// StickyCache is how many runs a worker keeps in memory; 0: the default.
 	StickyCache int
+	MaxCommits  int // of a worker at once; 0: the default
 	Pool        func(*routertest.Config)
 }
 
@@ -76,8 +77,8 @@ type Bench struct {
 	deaths  int
 	wait    sync.WaitGroup
 
-	beforeCommit, afterCommit, onRead func(n int) // set before the first worker is started
-	seen                              struct {
+	beforeCommit, afterCommit, onRead, onPost func(n int) // set before the first worker is started
+	seen                                      struct {
 		sync.Mutex
 		before, after, reads int
 		keys                 []string // of requests to refund
@@ -159,7 +160,11 @@ func (b *Bench) watch(next http.Handler) http.Handler {
 		if r.URL.Path == "/refunds" && r.Method == http.MethodPost {
 			b.seen.Lock()
 			b.seen.keys = append(b.seen.keys, r.Header.Get("Idempotency-Key"))
+			n := len(b.seen.keys)
 			b.seen.Unlock()
+			if b.onPost != nil {
+				b.onPost(n)
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -176,11 +181,15 @@ func (b *Bench) count(counter *int, hook func(int)) {
 }
 
 // OnBeforeCommit sets what happens when payments has a request and has not paid;
-// n counts from 1. Set it before the first worker is started.
+// n counts from 1. Set it before the first run is started.
 func (b *Bench) OnBeforeCommit(hook func(n int)) { b.beforeCommit = hook }
 
 // OnAfterCommit sets what happens when a refund is paid and not answered.
 func (b *Bench) OnAfterCommit(hook func(n int)) { b.afterCommit = hook }
+
+// OnPost sets what happens when a request to refund arrives, before payments or
+// a fault of it looks at it.
+func (b *Bench) OnPost(hook func(n int)) { b.onPost = hook }
 
 // OnRead sets what happens when payments is asked for the refunds of an action,
 // before it answers.
@@ -188,6 +197,35 @@ func (b *Bench) OnRead(hook func(n int)) { b.onRead = hook }
 
 // Config is the path of the bench's configuration file.
 func (b *Bench) Config() string { return b.config }
+
+// OtherConfig writes the configuration of another release, which change makes
+// from the bench's own, and returns its path.
+func (b *Bench) OtherConfig(change func(string) string) string {
+	b.t.Helper()
+	own, err := os.ReadFile(b.config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	text := change(string(own))
+	if text == string(own) {
+		b.t.Fatal("the other configuration is the bench's own")
+	}
+	path := filepath.Join(b.dir, "other.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	return path
+}
+
+// Amount is what payments would refund of an order, in cents.
+func (b *Bench) Amount(order string) int64 {
+	b.t.Helper()
+	got, err := payments.NewClient(b.paymentsURL, nil).Order(b.Context(), order)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return got.AmountCents
+}
 
 // Keys returns the idempotency keys of the requests to refund.
 func (b *Bench) Keys() []string {
@@ -209,13 +247,13 @@ func (b *Bench) configuration(o Options) string {
 		degraded = "unavailable"
 	}
 	fmt.Fprintf(&s, `temporal: {address: %q, task_queue: %q, release: test}
-worker: {drain: 15s, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d}
+worker: {drain: 15s, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d, max_commits: %d}
 actions: {lease: %s, skew: %s}
 pool:
   name: %s
   breaker: {failures: 50, consecutive: 50, window: 60s, open_for: 1s}
   resources:
-`, b.Temporal.Address, b.Queue, Heartbeat, o.StickyCache, lease, Skew, b.Queue)
+`, b.Temporal.Address, b.Queue, Heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
 	for _, r := range b.Pool.Resources() {
 		fmt.Fprintf(&s, `    - name: %s
       kind: openai

@@ -13,7 +13,10 @@ type Want struct {
 	Posts   int    // requests to refund that payments received
 	Deaths  int    // workers that were killed; it proves that the fault happened
 	Text    string // part of the result's text
-	Reset   bool   // the budget's use is then of the last execution, not of the chain
+	// Orders are those that were each refunded once, where a run is about
+	// several; Refunds is then their number.
+	Orders []string
+	Reset  bool // the budget's use is then of the last execution, not of the chain
 	// NotSent is how many attempts of the chain ended before anything was sent;
 	// -1 allows any number.
 	NotSent int
@@ -57,7 +60,12 @@ func (b *Bench) checkEffects(order string, want Want) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if got := stats.ByAction[string(Action(order))]; got != want.Refunds {
+	for _, one := range want.Orders {
+		if got := stats.ByAction[string(Action(one))]; got != 1 {
+			b.t.Errorf("%d refunds of %s, want 1", got, one)
+		}
+	}
+	if got := stats.ByAction[string(Action(order))]; want.Orders == nil && got != want.Refunds {
 		b.t.Errorf("%d refunds of %s, want %d", got, order, want.Refunds)
 	}
 	if stats.Refunds != want.Refunds {

@@ -29,11 +29,26 @@ func (b *Bench) StartWorker(respawn bool, args ...string) *Worker {
 	binary := Binary(b.t, "./test/agentworker")
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.start(binary, respawn, args)
+	heirs := 0
+	if respawn {
+		heirs = 1
+	}
+	return b.start(binary, args, heirs)
 }
 
-// start needs the lock.
-func (b *Bench) start(binary string, respawn bool, args []string) *Worker {
+// StartMortals starts a worker that is followed by another whenever one is
+// killed, n times: the first n have the flags, the one after them has none.
+func (b *Bench) StartMortals(n int, args ...string) {
+	b.t.Helper()
+	binary := Binary(b.t, "./test/agentworker")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.start(binary, args, n)
+}
+
+// start needs the lock. A worker that is killed is followed by an heir while
+// there are any; the last heir has no flags.
+func (b *Bench) start(binary string, args []string, heirs int) *Worker {
 	if b.ended {
 		return nil
 	}
@@ -60,8 +75,11 @@ func (b *Bench) start(binary string, respawn bool, args []string) *Worker {
 		defer b.mu.Unlock()
 		if killed(w.err) && !b.ended {
 			b.deaths++
-			if respawn {
-				b.start(binary, false, nil)
+			switch {
+			case heirs > 1:
+				b.start(binary, args, heirs-1)
+			case heirs == 1:
+				b.start(binary, nil, 0)
 			}
 		}
 	})
