@@ -38,7 +38,7 @@ func completeCommand(o *options) *cobra.Command {
 			}
 			defer c.Close()
 			var status onceward.Status
-			if err := update(cmd.Context(), c, args[0], onceward.UpdateComplete, in, &status); err != nil {
+			if err := sendUpdate(cmd.Context(), c, args[0], onceward.UpdateComplete, in, &status); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is completed by %s\n", args[0], in.By)
@@ -50,9 +50,9 @@ func completeCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// update sends an operator's update and waits for what it says. A refusal comes
+// sendUpdate sends an operator's update and waits for what it says. A refusal comes
 // back in the words of the validator.
-func update(ctx context.Context, c client.Client, workflowID, name string, in, out any) error {
+func sendUpdate(ctx context.Context, c client.Client, workflowID, name string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{

@@ -32,6 +32,14 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 		"an action id with a space":           {[]string{"resolve", "refund/1 /v1", "--by", "dana", "--status", "rejected"}, "action id"},
 		"a completion without a text":         {[]string{"complete", "x", "--by", "dana"}, "--text is required"},
 		"a status that is none":               {[]string{"list", "--status", "asleep"}, "asleep"},
+		"a route disabled without a person":   {[]string{"pool", "disable", "a", "--reason", "x"}, "--by is required"},
+		"a route disabled without a reason":   {[]string{"pool", "disable", "a", "--by", "dana"}, "--reason is required"},
+		"a route disabled for no time":        {[]string{"pool", "disable", "a", "--by", "dana", "--reason", "x", "--for", "-1s"}, "--for"},
+		"a route enabled without a person":    {[]string{"pool", "enable", "a"}, "--by is required"},
+		"a route without a resource":          {[]string{"pool", "enable", "/m", "--by", "dana"}, "resource is empty"},
+		"a preflight of nothing":              {[]string{"preflight"}, "--config is required"},
+		"a probe of nothing":                  {[]string{"probe"}, "--config is required"},
+		"a probe without time":                {[]string{"probe", "--config", "x", "--timeout", "0s"}, "--timeout"},
 		"a limit that is none":                {[]string{"list", "--limit", "0"}, "--limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +52,11 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	for _, cmd := range root().Commands() {
+	commands := root().Commands()
+	for _, cmd := range commands {
+		commands = append(commands, cmd.Commands()...)
+	}
+	for _, cmd := range commands {
 		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
 		}

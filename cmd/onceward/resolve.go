@@ -85,7 +85,7 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 		if in.Version == 0 {
 			return fmt.Errorf("resolve %s: no worker answers %s, so the version of its state is unknown: start a worker, or name it with --version", id, onceward.QueryReceipt)
 		}
-		err = update(ctx, c, id.WorkflowID(), onceward.UpdateResolve, in, &receipt)
+		err = sendUpdate(ctx, c, id.WorkflowID(), onceward.UpdateResolve, in, &receipt)
 	}
 	if err != nil {
 		return err

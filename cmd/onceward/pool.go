@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/cmd/onceward/internal/show"
+	"github.com/onceward/onceward/worker"
+)
+
+func poolCommand(o *options) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "pool",
+		Short: "Show, enable and disable the routes of a pool",
+		Long: `Show, enable and disable the routes of a pool. What is disabled, why, since when and
+how its last test went is kept by the workflow pool/NAME, over restarts of workers;
+workers read it every few seconds. The pool's name is --pool, or what --config says,
+or main. A worker starts the workflow when there is none.`,
+		Example: `  onceward pool show
+  onceward pool enable swedencentral --by dana
+  onceward pool disable swedencentral/gpt-5.6 --by dana --reason "wrong answers" --for 2h`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().StringVar(&name, "pool", "", "name of the pool (default what --config says, else main)")
+	cmd.AddCommand(poolShowCommand(o, &name), poolEnableCommand(o, &name), poolDisableCommand(o, &name))
+	return cmd
+}
+
+func poolShowCommand(o *options, name *string) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show which routes are disabled, why, since when, and their last tests",
+		Long: `Show which routes are disabled, why, since when and by whom, and how the last test of
+each went. It reads the memo of the workflow pool/NAME, which needs no worker.`,
+		Example: "  onceward pool show\n  onceward pool show --pool eu --json",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.withPool(cmd.Context(), *name, func(c client.Client, pool string) error {
+				running, err := poolRuns(cmd.Context(), c, pool)
+				if err != nil {
+					return err
+				}
+				health, err := worker.ReadPool(cmd.Context(), c, pool)
+				if err != nil {
+					return fmt.Errorf("read pool %s: %w", pool, err)
+				}
+				return printPool(cmd.OutOrStdout(), pool, running, health, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func poolEnableCommand(o *options, name *string) *cobra.Command {
+	var change onceward.PoolChange
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "enable RESOURCE[/MODEL] --by WHO",
+		Short:   "Let attempts go to a route again",
+		Long:    "Let attempts go to a resource, or to one of its models, again. Workers follow within\nseconds. Reports that are older than this do not disable it once more.",
+		Example: "  onceward pool enable swedencentral --by dana",
+		Args:    arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := required(cmd.Flags(), "by"); err != nil {
+				return err
+			}
+			return o.changePool(cmd, *name, args[0], onceward.UpdateEnable, change, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&change.By, "by", "", "who enables it (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func poolDisableCommand(o *options, name *string) *cobra.Command {
+	var change onceward.PoolChange
+	var asJSON bool
+	var lasts time.Duration
+	cmd := &cobra.Command{
+		Use:   "disable RESOURCE[/MODEL] --by WHO --reason REASON [--for DURATION]",
+		Short: "Keep attempts away from a route",
+		Long: `Keep attempts away from a resource, or from one of its models, until somebody enables
+it, or for a time. Attempts in flight go on; workers follow within seconds. What an
+operator has disabled is not tested.`,
+		Example: `  onceward pool disable swedencentral --by dana --reason "key is being rotated" --for 30m`,
+		Args:    arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := required(cmd.Flags(), "by", "reason"); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("for") {
+				if lasts <= 0 {
+					return usagef("--for is %s, want more than nothing", lasts)
+				}
+				change.Until = time.Now().Add(lasts).UTC().Truncate(time.Second)
+			}
+			return o.changePool(cmd, *name, args[0], onceward.UpdateDisable, change, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&change.By, "by", "", "who disables it (required)")
+	cmd.Flags().StringVar(&change.Reason, "reason", "", "why (required)")
+	cmd.Flags().DurationVar(&lasts, "for", 0, "how long, such as 30m (default until it is enabled)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// withPool connects and finds out which pool is meant.
+func (o *options) withPool(ctx context.Context, name string, do func(c client.Client, pool string) error) error {
+	if name == "" && o.config != "" {
+		cfg, err := worker.LoadUnkeyed(o.config)
+		if err != nil {
+			return err
+		}
+		name = cfg.Pool.Name
+	}
+	if name == "" {
+		name = "main"
+	}
+	c, _, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return do(c, name)
+}
+
+// poolRuns reports whether the Pool workflow is open. One that is not there is an
+// error with its remedy.
+func poolRuns(ctx context.Context, c client.Client, pool string) (bool, error) {
+	described, err := c.DescribeWorkflow(ctx, onceward.PoolWorkflowID(pool), "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return false, fmt.Errorf("read pool %s: there is no workflow %s: a worker of that pool starts it; check --pool, --address and --namespace", pool, onceward.PoolWorkflowID(pool))
+	}
+	if err != nil {
+		return false, fmt.Errorf("read pool %s: %w", pool, err)
+	}
+	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+// changePool sends an update about RESOURCE[/MODEL] and prints what follows.
+func (o *options) changePool(cmd *cobra.Command, name, route, update string, change onceward.PoolChange, asJSON bool) error {
+	change.Resource, change.Model, _ = strings.Cut(route, "/")
+	if err := change.Validate(); err != nil {
+		return usageError{err}
+	}
+	return o.withPool(cmd.Context(), name, func(c client.Client, pool string) error {
+		running, err := poolRuns(cmd.Context(), c, pool)
+		if err != nil {
+			return err
+		}
+		if !running {
+			return fmt.Errorf("send %s: the workflow %s has been closed: a worker of that pool starts it again", update, onceward.PoolWorkflowID(pool))
+		}
+		var health onceward.PoolHealth
+		if err := sendUpdate(cmd.Context(), c, onceward.PoolWorkflowID(pool), update, change, &health); err != nil {
+			return err
+		}
+		return printPool(cmd.OutOrStdout(), pool, running, health, asJSON)
+	})
+}
+
+func printPool(w io.Writer, pool string, running bool, health onceward.PoolHealth, asJSON bool) error {
+	if asJSON {
+		if health.Disabled == nil {
+			health.Disabled = []onceward.Disabled{}
+		}
+		return printJSON(w, struct {
+			Pool    string `json:"pool"`
+			Running bool   `json:"running"` // is the Pool workflow open
+			onceward.PoolHealth
+		}{pool, running, health})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "pool %s · version %d", pool, health.Version)
+	if !running {
+		b.WriteString(" · its workflow is closed; a worker starts it again")
+	}
+	b.WriteString("\n")
+	if len(health.Disabled) == 0 {
+		b.WriteString("nothing is disabled\n")
+	} else {
+		t := show.NewTable("disabled", "class", "by", "since", "until", "next test", "failed tests", "reason")
+		for _, d := range health.Disabled {
+			t.AppendRow(table.Row{routeText(d.Resource, d.Model), orDashText(string(d.Class)), show.OneLine(orDashText(d.By)), localTime(d.Since), localTime(d.Until), localTime(d.NextTest), d.Failed, show.OneLine(d.Reason)})
+		}
+		b.WriteString(show.Render(t) + "\n")
+	}
+	if len(health.Tests) > 0 {
+		t := show.NewTable("tested", "when", "passed", "class", "error")
+		for _, test := range health.Tests {
+			t.AppendRow(table.Row{routeText(test.Resource, test.Model), localTime(test.At), test.Passed, orDashText(string(test.Class)), show.OneLine(orDashText(test.Error))})
+		}
+		b.WriteString(show.Render(t) + "\n")
+	}
+	if len(health.Enabled) > 0 {
+		t := show.NewTable("enabled", "when", "by")
+		for _, e := range health.Enabled {
+			t.AppendRow(table.Row{routeText(e.Resource, e.Model), localTime(e.At), show.OneLine(e.By)})
+		}
+		b.WriteString(show.Render(t) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func routeText(resource, model string) string {
+	if model == "" {
+		return resource + " (all models)"
+	}
+	return resource + "/" + model
+}
+
+func localTime(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
