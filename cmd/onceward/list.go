@@ -43,8 +43,8 @@ func listCommand(o *options) *cobra.Command {
 		Use:   "list",
 		Short: "List runs, newest first",
 		Long: `List runs, newest first. With the search attributes of onceward setup these are the
-runs of agents with what they wait for; without them every workflow that is not an
-action, open or closed.`,
+runs of agents with what they wait for; without them every workflow that is neither an
+action nor a pool, open or closed.`,
 		Example: "  onceward list\n  onceward list --status waiting_person --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,7 +93,7 @@ func list(ctx context.Context, c client.Client, namespace string, status oncewar
 	if status != "" && status != onceward.StatusClosed {
 		query += fmt.Sprintf(" AND %s = '%s' AND ExecutionStatus = 'Running'", onceward.AttributeStatus, status)
 	}
-	plain := fmt.Sprintf("WorkflowType != '%s'", onceward.WorkflowAction)
+	plain := fmt.Sprintf("WorkflowType != '%s' AND WorkflowType != '%s'", onceward.WorkflowAction, onceward.WorkflowPool)
 	if status == onceward.StatusClosed {
 		query, plain = query+" AND ExecutionStatus != 'Running'", plain+" AND ExecutionStatus != 'Running'"
 	}

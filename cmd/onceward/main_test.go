@@ -40,6 +40,8 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 		"a preflight of nothing":              {[]string{"preflight"}, "--config is required"},
 		"a probe of nothing":                  {[]string{"probe"}, "--config is required"},
 		"a probe without time":                {[]string{"probe", "--config", "x", "--timeout", "0s"}, "--timeout"},
+		"a shape of runs and of a query":      {[]string{"shape", "x", "--query", "y"}, "not both"},
+		"a shape of nothing":                  {[]string{"shape", "--limit", "0"}, "--limit"},
 		"a limit that is none":                {[]string{"list", "--limit", "0"}, "--limit"},
 	} {
 		t.Run(name, func(t *testing.T) {

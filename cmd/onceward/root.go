@@ -45,7 +45,7 @@ cannot be read.`,
 	})
 	cmd.AddCommand(
 		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o), preflightCommand(&o), probeCommand(&o),
-		poolCommand(&o), showCommand(&o), listCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(),
+		poolCommand(&o), showCommand(&o), listCommand(&o), shapeCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(),
 	)
 	return cmd
 }

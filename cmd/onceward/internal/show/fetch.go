@@ -74,6 +74,28 @@ func Read(ctx context.Context, c client.Client, workflowID string) (Report, erro
 	return Build(in)
 }
 
+// Attempts returns the attempts of a run's whole chain, in order of time. A
+// workflow that is no run has none.
+func Attempts(ctx context.Context, c client.Client, workflowID string) ([]Attempt, error) {
+	info, err := describe(ctx, c, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	executions, err := readChain(ctx, c, workflowID, info.GetExecution().GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	folded, err := fold(executions)
+	if err != nil {
+		return nil, fmt.Errorf("read attempts of %s: %w", workflowID, err)
+	}
+	var attempts []Attempt
+	for _, entry := range folded.ordered() {
+		attempts = append(attempts, entry.Attempt)
+	}
+	return attempts, nil
+}
+
 // ReadAction returns the state of an action: its receipt, what its query says,
 // or what its history tells. Closed says whether the Action's workflow has ended.
 func ReadAction(ctx context.Context, c client.Client, id onceward.ActionID) (receipt onceward.ActionReceipt, closed bool, err error) {
