@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/wire"
 )
 
 func chatResource(name, base string) Resource {
@@ -67,7 +68,11 @@ func TestChatAnswerIsReadAndPriced(t *testing.T) {
 			r := pool(t, Config{}, chatResource("a", s.URL+"/v1"))
 			req := routed(t, r, "a")
 			req.Timeouts.Idle = 200 * time.Millisecond
+			began := time.Now()
 			res := mustCall(t, r, req)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("a whole answer was waited for %s", took)
+			}
 			if res.Text != "hi" || len(res.Items) != 1 || res.ResponseModel != "gpt-x" || res.Usage.Known != c.known || c.known && (res.Usage != want || res.Cost != price.Cost(want)) {
 				t.Errorf("response %+v", res)
 			}
@@ -78,6 +83,17 @@ func TestChatAnswerIsReadAndPriced(t *testing.T) {
 				t.Errorf("status %+v after %d requests", st, s.requests.Load())
 			}
 		})
+	}
+}
+
+func TestUsageIsNotWaitedForAsLongAsAnAnswer(t *testing.T) {
+	a := &attempt{stream: chatCompletions{}.collect(), limits: onceward.Timeouts{Idle: time.Minute}}
+	before := a.idle()
+	if _, err := a.stream.Add(wire.Event{Data: []byte(chStop)}); err != nil {
+		t.Fatal(err)
+	}
+	if after := a.idle(); before != time.Minute || after != tailFor {
+		t.Errorf("idle %s, after the finish reason %s", before, after)
 	}
 }
 

@@ -4,6 +4,6 @@
 // budget sits above.
 //
 // Below it, one concept each: classify names failures, wire speaks the
-// Responses API, route selects, health remembers. routertest is a scripted pool
-// to test with.
+// Responses API, chat speaks Chat Completions in its place, route selects, health
+// remembers. routertest is a scripted pool to test with.
 package router

@@ -68,6 +68,7 @@ func TestItemsBecomeMessages(t *testing.T) {
 		"an output before its call":            {in: []string{outputA, user, callA}, want: []string{mUser, calls("null", mCallA), mOutA}},
 		"an orphan is left for the host":       {in: []string{user, callA}, want: []string{mUser, calls("null", mCallA)}},
 		"an orphan output, too":                {in: []string{user, outputA}, want: []string{mUser, mOutA}},
+		"two orphan outputs, each once":        {in: []string{user, outputA, `{"type":"function_call_output","call_id":"a","output":"2"}`}, want: []string{mUser, mOutA, `{"role":"tool","content":"2","tool_call_id":"a"}`}},
 		"orphans go with the repair":           {in: []string{callB, user, outputA}, want: []string{mUser}, repair: onceward.RepairHistory},
 		"arguments that came as an object":     {in: []string{`{"type":"function_call","call_id":"a","name":"f","arguments":{"x":1}}`, outputA}, want: []string{calls("null", mCallA), mOutA}},
 		"a list of texts as output":            {in: []string{callA, `{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"1"}]}`}, want: []string{calls("null", mCallA), mOutA}},

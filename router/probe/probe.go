@@ -133,6 +133,10 @@ func (p *probing) say(format string, args ...any) {
 
 // resource asks one deployment about itself.
 func (p *probing) resource(ctx context.Context, r *Resource) {
+	if r.in.API == router.APIChatCompletions {
+		r.Errors = append(r.Errors, "api chat_completions has nothing to probe: no reasoning, no ids and no state go there")
+		return
+	}
 	p.say("%s/%s: one answer with reasoning", r.Resource, r.Model)
 	first := p.client.ask(ctx, r, first(true))
 	if !first.ok() {

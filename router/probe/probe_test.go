@@ -106,3 +106,23 @@ func TestProbeReportsADeadResourceAndGoesOn(t *testing.T) {
 		t.Errorf("B was not probed: %+v", report.Resources[1])
 	}
 }
+
+func TestProbeAsksNothingOfAChatResource(t *testing.T) {
+	pool := routertest.Start(t, routertest.Config{Model: thinking, Resources: []routertest.Resource{{Name: "A"}, {Name: "B", API: routertest.APIChatCompletions}}})
+	report, err := probe.Run(context.Background(), probe.Config{Pool: poolConfig(pool, func(r *router.Resource) {
+		if r.Name == "B" {
+			r.API = router.APIChatCompletions
+		}
+	})})
+	if err != nil || len(report.Resources) != 2 || len(report.Resources[1].Errors) != 1 || len(report.Resources[0].Errors) != 0 {
+		t.Errorf("%+v, %v", report.Resources, err)
+	}
+	if n := len(pool.Resource("B").Requests()); n != 0 {
+		t.Errorf("%d requests to B", n)
+	}
+	for _, d := range report.Differences {
+		if d.Resource == "B" {
+			t.Errorf("advice about what was not asked: %+v", d)
+		}
+	}
+}

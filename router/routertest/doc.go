@@ -1,6 +1,6 @@
 // Package routertest is a scripted pool of resources that speak the OpenAI
-// Responses API on loopback, for tests of agents and routers and for local
-// development without an account.
+// Responses API, or Chat Completions, on loopback, for tests of agents and
+// routers and for local development without an account.
 //
 // Each resource is an HTTP server with its own port, key, deployments,
 // encryption boundary, stored state and faults. It checks a request as
