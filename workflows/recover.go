@@ -89,7 +89,7 @@ const (
 func Exclude(route onceward.Route, f onceward.Failure, turn, again int, now time.Time) (onceward.ExcludedRoute, bool) {
 	rule := f.Class.Rule()
 	out := onceward.ExcludedRoute{Resource: route.Resource, Model: route.Model, Class: f.Class, Turn: turn}
-	if f.NotSent {
+	if f.NotSent && f.Class != onceward.ClassUnsupportedCapability { // that one would be refused before sending again and again
 		return out, false
 	}
 	if f.Scope == onceward.ScopeResource || f.Scope == onceward.ScopeAccount || f.Scope == onceward.ScopeEgress {

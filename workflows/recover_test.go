@@ -91,6 +91,7 @@ func TestExclude(t *testing.T) {
 		"retry-after is a floor":                    {failure: throttled, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(40 * time.Second)}},
 		"a day of retry-after is probed sooner":     {failure: long, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(maxWindow)}},
 		"not sent excludes nothing":                 {failure: *onceward.NotSentFailure(onceward.ClassServerError, ""), again: 1, none: true},
+		"what it cannot carry, it never can":        {failure: *onceward.NotSentFailure(onceward.ClassUnsupportedCapability, ""), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassUnsupportedCapability, Turn: 2}},
 		"worker lost excludes nothing":              {failure: failure(onceward.ClassWorkerLost), again: 1, none: true},
 	} {
 		got, ok := Exclude(route, c.failure, 2, c.again, now)
