@@ -15,14 +15,12 @@ import (
 func TestWorkerThatSleptThroughItsLeaseNeverPays(t *testing.T) {
 	t.Parallel()
 	b := harness.New(t, harness.Options{})
-	var sleeper *harness.Worker
+	sleeper := b.StartWorker(false)
 	b.OnRead(first(func() {
-		sleeper = b.Live()
 		sleeper.Suspend()
 		b.StartWorker(false)
 	}))
 	b.OnAfterCommit(first(func() { sleeper.Continue() }))
-	b.StartWorker(false)
 	order := b.Order()
 	run := b.StartRefund("run", order)
 	if got := receipt(t, run.Result()); got.Status != onceward.StateCommitted {
