@@ -13,7 +13,6 @@ import (
 
 	"github.com/onceward/onceward/cmd/onceward/internal/devserver"
 	"github.com/onceward/onceward/cmd/onceward/internal/local"
-	"github.com/onceward/onceward/router/routertest"
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/worker"
 )
@@ -34,7 +33,7 @@ func devCommand(o *options) *cobra.Command {
 		Short: "Run Temporal, model resources, payments and a worker on this machine",
 		Long: `Run all that the samples need on this machine until Ctrl-C: the Temporal dev server
 with its UI, a pool of three scripted model resources, the payments service of the
-refund sample, and a worker with the sample agents. It writes a configuration and
+refund sample, and a worker with the sample agents refund and quiz. It writes a configuration and
 prints its path. All listeners are on loopback. No account and no key is needed.
 
 The pool's control address takes faults while it runs; package routertest says how.`,
@@ -60,7 +59,7 @@ func dev(ctx context.Context, o *options, p ports, db string, out, errs io.Write
 	}
 	server.DB = db
 	stack, err := local.Start(ctx, local.Config{
-		Temporal: server, Payments: payments.Config{Dedupe: true}, Model: routertest.RefundModel(),
+		Temporal: server, Payments: payments.Config{Dedupe: true}, Model: local.SampleModel(),
 		PaymentsAddr: loopback(p.payments), PoolAddr: loopback(p.pool),
 		Timing: local.Timing{Heartbeat: heartbeat, StickyTimeout: stickyTimeout},
 	})
@@ -136,8 +135,9 @@ pool           %s (control)
 
 A worker with the sample agents is running. Type next, in another terminal:
   go run ./samples/refund/starter --config %s --order order-1842 --wait
+  go run ./samples/quiz/starter --config %s --topic rivers --wait
   onceward show refund-order-1842 --address %s
 Ctrl-C stops everything.
-`, s.ConfigFile, s.ConfigFile, s.Temporal.Address)
+`, s.ConfigFile, s.ConfigFile, s.ConfigFile, s.Temporal.Address)
 	return err
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/samples/quiz"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/worker"
@@ -20,8 +22,8 @@ func workerCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker --config FILE",
 		Short: "Run a worker with the sample agents",
-		Long: `Run a worker with the sample agents until Ctrl-C or SIGTERM; attempts and commits
-in flight end first. Agents of your own have a main of their own: see
+		Long: `Run a worker with the sample agents refund and quiz, each if the configuration has its
+task class, until Ctrl-C or SIGTERM; attempts and commits in flight end first. Agents of your own have a main of their own: see
 samples/refund/worker.`,
 		Example: "  onceward worker --config onceward.yaml --payments http://127.0.0.1:9200",
 		Args:    arguments(cobra.NoArgs),
@@ -63,12 +65,25 @@ func samples(c client.Client, cfg worker.Config, paymentsURL string) (*worker.Wo
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := cfg.Task(refund.Refunds.Task); !ok {
-		return nil, errors.New("start worker: the configuration has no task class refund, which the sample agent asks for")
+	agents := 0
+	for _, sample := range []struct {
+		agent      onceward.Agent
+		workflow   any
+		activities any
+	}{
+		{refund.Refunds, refund.RefundWorkflow, &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}},
+		{quiz.Quizzes, quiz.QuizWorkflow, nil},
+	} {
+		if _, ok := cfg.Task(sample.agent.Task); !ok {
+			continue
+		}
+		if err := w.Register(sample.workflow, sample.agent, sample.activities); err != nil {
+			return nil, fmt.Errorf("start worker: %w", err)
+		}
+		agents++
 	}
-	tools := &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}
-	if err := w.Register(refund.RefundWorkflow, refund.Refunds, tools); err != nil {
-		return nil, fmt.Errorf("start worker: %w", err)
+	if agents == 0 {
+		return nil, errors.New("start worker: the configuration has neither a task class refund nor quiz, which the sample agents ask for")
 	}
 	return w, nil
 }

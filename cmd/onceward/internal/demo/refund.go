@@ -95,7 +95,7 @@ func Refund(ctx context.Context, cfg Config) (*Story, error) {
 	}
 	s.UI, s.Address = s.stack.Temporal.UI, s.stack.Temporal.Address
 	cfg.Say("Temporal %s, UI %s", s.Address, s.UI)
-	cfg.Say("a pool of %d resources; payments that pays every request and loses the first answer", len(local.Resources))
+	cfg.Say("a pool of %d resources; payments that pays every request and loses the first answer", len(local.Members))
 	if err := s.fault(cfg); err != nil {
 		return s, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -34,9 +35,10 @@ func (t Timing) orDefaults() Timing {
 
 // writeKeys makes a credential for each resource, as a file that only this user
 // can read: in the environment every child would carry it.
-func writeKeys(dir string) (map[string]string, error) {
+func writeKeys(dir string, members []Member) (map[string]string, error) {
 	keys := map[string]string{}
-	for _, name := range Resources {
+	for _, m := range members {
+		name := m.Name
 		keys[name] = rand.Text()
 		if err := os.WriteFile(filepath.Join(dir, name+".key"), []byte(keys[name]+"\n"), 0o600); err != nil {
 			return nil, fmt.Errorf("write credential of %s: %w", name, err)
@@ -45,21 +47,34 @@ func writeKeys(dir string) (map[string]string, error) {
 	return keys, nil
 }
 
+// view is what differs between the files of one stack.
+type view struct {
+	queue, pool string
+	only        []string // names of resources; empty: all
+}
+
+// whole is the view that workers have who are told nothing else.
+var whole = view{queue: "onceward", pool: "main"}
+
 // configuration writes the file that worker, starter and onceward read.
-func configuration(s *Stack, timing Timing) []byte {
+func configuration(s *Stack, timing Timing, v view) []byte {
 	t := timing.orDefaults()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Written by onceward for a stack on this machine; gone when it stops.
-temporal: {address: %q, namespace: default, task_queue: onceward, release: local}
+temporal: {address: %q, namespace: default, task_queue: %s, release: local}
 worker: {drain: %s, heartbeat: %s, sticky_timeout: %s}
 actions: {lease: %s, skew: 1s}
 pool:
-  name: main
+  name: %s
   resources:
-`, s.Temporal.Address, max(t.Attempt, t.Lease), t.Heartbeat, t.StickyTimeout, t.Lease)
-	for _, r := range s.Pool.Resources() {
+`, s.Temporal.Address, v.queue, max(t.Attempt, t.Lease), t.Heartbeat, t.StickyTimeout, t.Lease, v.pool)
+	for i, r := range s.Pool.Resources() {
+		if len(v.only) > 0 && !slices.Contains(v.only, r.Name()) {
+			continue
+		}
 		fmt.Fprintf(&b, `    - name: %s
       kind: azure
+      weight: %d
       base_url: %s
       api_key_file: %s.key
       region: eu
@@ -75,14 +90,16 @@ pool:
             parallel_tools: true
             strict_schema: true
             encrypted_reasoning: true
-`, r.Name(), r.URL(), r.Name(), Model)
+`, r.Name(), max(s.members[i].Weight, 1), r.URL(), r.Name(), Model)
 	}
-	fmt.Fprintf(&b, `tasks:
-  refund:
+	b.WriteString("tasks:\n")
+	for _, task := range []struct{ name, requires string }{{"refund", "tool_calling: true, strict_schema: true"}, {"quiz", "strict_schema: true"}} {
+		fmt.Fprintf(&b, `  %s:
     model: %s
-    requires: {tool_calling: true, strict_schema: true, region: [eu], safety_policy: product-v12}
+    requires: {%s, region: [eu], safety_policy: product-v12}
     budget: {attempts: 12, cost_usd: 0.50, attempt_cost_usd: 0.20, deadline: 10m, people_deadline: 72h}
     timeouts: {first_event: %s, idle: %s, attempt: %s}
-`, Model, min(t.Attempt, 30*time.Second), min(t.Attempt, 30*time.Second), t.Attempt)
+`, task.name, Model, task.requires, min(t.Attempt, 30*time.Second), min(t.Attempt, 30*time.Second), t.Attempt)
+	}
 	return b.Bytes()
 }

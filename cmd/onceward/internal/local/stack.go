@@ -19,8 +19,23 @@ import (
 	"github.com/onceward/onceward/worker"
 )
 
-// Resources are the names of the pool's resources.
-var Resources = []string{"swedencentral", "francecentral", "germanywest"}
+// Member is one resource of the pool. Weight 0 counts as 1.
+type Member struct {
+	Name   string
+	Weight int
+}
+
+// Members are the pool of a stack that is told nothing else.
+var Members = []Member{{Name: "swedencentral"}, {Name: "francecentral"}, {Name: "germanywest"}}
+
+// SampleModel plays the model of all sample agents.
+func SampleModel() routertest.Model {
+	quiz := routertest.QuizModel(routertest.Quiz{}).Rules
+	for i := range quiz {
+		quiz[i].When.Instructions = "(?i)quiz"
+	}
+	return routertest.Model{Rules: append(quiz, routertest.RefundModel().Rules...)}
+}
 
 // Config says what Start starts. The zero value is a stack on free ports that
 // forgets everything.
@@ -29,6 +44,7 @@ type Config struct {
 	Payments     payments.Config // DB is a file of the stack's own when empty
 	PaymentsAddr string          // a loopback address; empty: a free port
 	PoolAddr     string          // of the pool's control listener; empty: a free port
+	Members      []Member        // of the pool; empty: Members
 	Model        routertest.Model
 	Timing       Timing
 }
@@ -41,13 +57,18 @@ type Stack struct {
 	PaymentsURL string
 	ConfigFile  string
 
-	dir    string
-	server *http.Server
+	dir     string
+	members []Member
+	timing  Timing
+	server  *http.Server
 }
 
 // Start starts all parts, or none.
 func Start(ctx context.Context, cfg Config) (_ *Stack, err error) {
-	s := &Stack{}
+	s := &Stack{members: cfg.Members, timing: cfg.Timing}
+	if len(s.members) == 0 {
+		s.members = Members
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -56,7 +77,7 @@ func Start(ctx context.Context, cfg Config) (_ *Stack, err error) {
 	if s.dir, err = os.MkdirTemp("", "onceward-"); err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
-	keys, err := writeKeys(s.dir)
+	keys, err := writeKeys(s.dir, s.members)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +91,22 @@ func Start(ctx context.Context, cfg Config) (_ *Stack, err error) {
 	if s.Temporal, err = devserver.Start(ctx, cfg.Temporal); err != nil {
 		return nil, err
 	}
-	s.ConfigFile = filepath.Join(s.dir, "onceward.yaml")
-	if err := os.WriteFile(s.ConfigFile, configuration(s, cfg.Timing), 0o600); err != nil {
-		return nil, fmt.Errorf("write configuration: %w", err)
+	s.ConfigFile, err = s.write("onceward.yaml", whole)
+	return s, err
+}
+
+// Configure writes a second configuration: the same Temporal, another task queue
+// and pool, and of the resources only those. It returns the file's path.
+func (s *Stack) Configure(queue string, resources ...string) (string, error) {
+	return s.write(queue+".yaml", view{queue: queue, pool: queue, only: resources})
+}
+
+func (s *Stack) write(name string, v view) (string, error) {
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, configuration(s, s.timing, v), 0o600); err != nil {
+		return "", fmt.Errorf("write configuration: %w", err)
 	}
-	return s, nil
+	return path, nil
 }
 
 func (s *Stack) startPool(cfg Config, keys map[string]string) (err error) {
@@ -82,8 +114,8 @@ func (s *Stack) startPool(cfg Config, keys map[string]string) (err error) {
 	if pool.Control == "" {
 		pool.Control = "127.0.0.1:0"
 	}
-	for _, name := range Resources {
-		pool.Resources = append(pool.Resources, routertest.Resource{Name: name, Key: keys[name], Deployments: []string{Model}})
+	for _, m := range s.members {
+		pool.Resources = append(pool.Resources, routertest.Resource{Name: m.Name, Key: keys[m.Name], Deployments: []string{Model}})
 	}
 	s.Pool, err = routertest.New(pool)
 	return err
