@@ -34,11 +34,14 @@ type PoolHealth struct {
 	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
 }
 
-// Disabled is a resource, or one of its models, that no attempt goes to.
+// Disabled is a resource, or one of its models, that no attempt goes to. An
+// entry with an Endpoint is about that address alone: a resource that moved is
+// another one.
 type Disabled struct {
 	Resource string    `json:"resource"`
-	Model    string    `json:"model,omitempty"` // empty: every model
-	Class    Class     `json:"class,omitempty"` // empty: an operator did it
+	Model    string    `json:"model,omitempty"`    // empty: every model
+	Endpoint string    `json:"endpoint,omitempty"` // EndpointDigest; empty: wherever it is
+	Class    Class     `json:"class,omitempty"`    // empty: an operator did it
 	Reason   string    `json:"reason"`
 	Since    time.Time `json:"since"`
 	By       string    `json:"by,omitempty"`       // an operator
@@ -69,6 +72,7 @@ type PoolTest struct {
 type PoolReport struct {
 	Resource string    `json:"resource"`
 	Model    string    `json:"model,omitempty"`
+	Endpoint string    `json:"endpoint,omitempty"`
 	Class    Class     `json:"class"`
 	Reason   string    `json:"reason"`
 	At       time.Time `json:"at"`
@@ -108,6 +112,7 @@ type PoolInput struct {
 // PoolRoute is a resource and the models it serves.
 type PoolRoute struct {
 	Resource string   `json:"resource"`
+	Endpoint string   `json:"endpoint,omitempty"`
 	Models   []string `json:"models"`
 }
 
@@ -117,6 +122,9 @@ type PoolRoutes struct {
 	Routes []PoolRoute  `json:"routes"`
 	Retest RetestPolicy `json:"retest"`
 }
+
+// EndpointDigest names an address without showing it.
+func EndpointDigest(baseURL string) string { return DigestBytes([]byte(baseURL))[:16] }
 
 // RetestPolicy says when a disabled route is tested: First after it was
 // disabled, then with doubling pauses up to Most.

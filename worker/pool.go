@@ -46,7 +46,7 @@ func newPoolSync(w *Worker) *poolSync {
 		routes:  onceward.PoolRoutes{Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most}},
 	}
 	for _, r := range w.cfg.Pool.Resources {
-		route := onceward.PoolRoute{Resource: r.Name}
+		route := onceward.PoolRoute{Resource: r.Name, Endpoint: onceward.EndpointDigest(r.BaseURL)}
 		for _, d := range r.Deployments {
 			route.Models = append(route.Models, d.Model)
 		}
@@ -72,7 +72,7 @@ func (s *poolSync) enqueue(c router.Change) {
 		return
 	}
 	report := onceward.PoolReport{
-		Resource: c.Resource, Model: c.Model, Class: c.Disabled.Class, Reason: c.Disabled.Reason, At: c.Disabled.Since, Until: c.Disabled.Until,
+		Resource: c.Resource, Model: c.Model, Endpoint: s.endpoint(c.Resource), Class: c.Disabled.Class, Reason: c.Disabled.Reason, At: c.Disabled.Since, Until: c.Disabled.Until,
 	}
 	select {
 	case s.reports <- report:
@@ -83,11 +83,52 @@ func (s *poolSync) enqueue(c router.Change) {
 // begin tells the Pool which routes there are and adopts its record, before the
 // first run is taken: a resource that another worker found unable to pay is not
 // asked again after a restart.
+//
+// The Pool workflow lives on the task queue of the deployment that started last:
+// on the queue of one that is gone nobody would carry it out.
 func (s *poolSync) begin(ctx context.Context) {
+	if err := s.fetch(ctx); err != nil {
+		s.log.Warn("the pool's record cannot be moved to this task queue", "pool", s.pool, "task_queue", s.queue, "error", err)
+	}
 	if err := s.signal(ctx, onceward.SignalRoutes, s.routes); err != nil {
 		s.log.Warn("the pool's record cannot be reached; health is this worker's own until it can", "pool", s.pool, "error", err)
 	}
 	s.read(ctx)
+}
+
+// fetch moves a Pool workflow that lives on another task queue to this one, with
+// its record.
+func (s *poolSync) fetch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, poolCall)
+	defer cancel()
+	described, err := s.client.DescribeWorkflow(ctx, onceward.PoolWorkflowID(s.pool), "")
+	var missing *serviceerror.NotFound
+	switch {
+	case errors.As(err, &missing):
+		return nil
+	case err != nil:
+		return err
+	case described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || described.TaskQueueName == s.queue:
+		return nil
+	}
+	health, err := ReadPool(ctx, s.client, s.pool)
+	if err != nil {
+		return err
+	}
+	_, err = s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: s.queue, StaticSummary: "pool " + s.pool,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
+	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Routes: s.routes.Routes, Retest: s.routes.Retest, Health: health})
+	return err
+}
+
+func (s *poolSync) endpoint(resource string) string {
+	for _, r := range s.routes.Routes {
+		if r.Resource == resource {
+			return r.Endpoint
+		}
+	}
+	return ""
 }
 
 // run sends reports and reads the record until ctx is done.
@@ -137,6 +178,9 @@ func (s *poolSync) adopt(health onceward.PoolHealth) {
 	type key struct{ resource, model string }
 	recorded := map[key]bool{}
 	for _, d := range health.Disabled {
+		if d.Endpoint != "" && d.Endpoint != s.endpoint(d.Resource) {
+			continue // of another configuration: the same name for another address
+		}
 		recorded[key{d.Resource, d.Model}] = true
 		reason := d.Reason
 		if d.By != "" {

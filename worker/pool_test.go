@@ -23,6 +23,10 @@ func poolOfTwo(t *testing.T) *poolSync {
 		t.Fatal(err)
 	}
 	s.router = r
+	s.routes.Routes = []onceward.PoolRoute{
+		{Resource: "a", Endpoint: onceward.EndpointDigest("http://127.0.0.1:1/v1/"), Models: []string{"m"}},
+		{Resource: "b", Endpoint: onceward.EndpointDigest("http://127.0.0.1:2/v1/"), Models: []string{"m"}},
+	}
 	return s
 }
 
@@ -52,6 +56,17 @@ func TestAdoptBringsTheRouterInStepWithTheRecord(t *testing.T) {
 	s.adopt(onceward.PoolHealth{Disabled: []onceward.Disabled{{Resource: "a", Reason: "out of credits", Since: since}}})
 	if got := off(s); len(got) != 1 || got["a/"] == "" {
 		t.Errorf("after b was enabled elsewhere: %v, want a alone", got)
+	}
+}
+
+func TestAdoptPassesOverTheSameNameAtAnotherAddress(t *testing.T) {
+	s := poolOfTwo(t)
+	s.adopt(onceward.PoolHealth{Disabled: []onceward.Disabled{
+		{Resource: "a", Endpoint: onceward.EndpointDigest("https://a.example/v1/"), Reason: "billing"},
+		{Resource: "b", Endpoint: onceward.EndpointDigest("http://127.0.0.1:2/v1/"), Reason: "billing"},
+	}})
+	if got := off(s); len(got) != 1 || got["b/"] == "" {
+		t.Errorf("disabled %v, want b alone: the record's a is another one", got)
 	}
 }
 

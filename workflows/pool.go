@@ -94,7 +94,7 @@ func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
 		p.in.Routes, p.in.Retest = next.Routes, next.Retest
 		var left []onceward.Disabled
 		for _, d := range p.health.Disabled {
-			if p.known(d.Resource, d.Model) == nil {
+			if p.known(d.Resource, d.Model) == nil && p.at(d.Resource, d.Endpoint) {
 				left = append(left, d)
 			}
 		}
@@ -121,7 +121,7 @@ func (p *pool) drain(ctx workflow.Context, reports workflow.ReceiveChannel) {
 // report takes a worker's report. One that is older than the last enabling of
 // its route, or says nothing new, changes nothing.
 func (p *pool) report(now time.Time, r onceward.PoolReport) {
-	if p.known(r.Resource, r.Model) != nil { // a worker with another configuration
+	if p.known(r.Resource, r.Model) != nil || !p.at(r.Resource, r.Endpoint) { // a worker with another configuration
 		return
 	}
 	for _, e := range p.health.Enabled {
@@ -132,7 +132,7 @@ func (p *pool) report(now time.Time, r onceward.PoolReport) {
 	if i := p.find(r.Resource, r.Model); i >= 0 {
 		return
 	}
-	d := onceward.Disabled{Resource: r.Resource, Model: r.Model, Class: r.Class, Reason: cutSummary(r.Reason), Since: r.At, Until: r.Until}
+	d := onceward.Disabled{Resource: r.Resource, Model: r.Model, Endpoint: r.Endpoint, Class: r.Class, Reason: cutSummary(r.Reason), Since: r.At, Until: r.Until}
 	if p.in.Retest.First > 0 {
 		d.NextTest = now.Add(p.in.Retest.First)
 	}
@@ -231,6 +231,16 @@ func (p *pool) find(resource, model string) int {
 		}
 	}
 	return -1
+}
+
+// at reports whether a resource is at an endpoint, or the endpoint does not matter.
+func (p *pool) at(resource, endpoint string) bool {
+	for _, r := range p.in.Routes {
+		if r.Resource == resource {
+			return endpoint == "" || r.Endpoint == endpoint
+		}
+	}
+	return false
 }
 
 func (p *pool) firstModel(resource string) string {
