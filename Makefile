@@ -17,6 +17,8 @@ GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 UNIT    := . ./router/... ./activities/... ./workflows/... ./worker/...
 OUTER   := ./cmd/... ./deploy/... ./samples/...
 PROCESS := ./test/...
+# A module of its own: its requirements are not the library's.
+JUDGES  := test/judges
 
 RACE  ?= -race# empty on a machine without a C compiler
 P     ?= 2# packages tested at once
@@ -46,6 +48,7 @@ temporal: ## Make sure of a Temporal CLI: bin/temporal or PATH, else build it on
 test: temporal race ## Everything: unit tests with -race, commands, samples, real Temporal with kills
 	$(GO) test -p $(strip $(P)) -timeout 10m $(OUTER)
 	$(GO) test -p 1 -count=1 -timeout 15m $(PROCESS)
+	$(GO) test -C $(JUDGES) -count=1 -timeout 10m ./...
 
 .PHONY: unit
 unit: ## Unit tests of the library, without -race (seconds)
@@ -59,6 +62,7 @@ race: ## Unit tests of the library with -race
 lint: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "gofmt: run gofmt -w on:" >&2; echo "$$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
+	$(GO) vet -C $(JUDGES) ./...
 	$(GO) run $(STATICCHECK) ./...
 
 .PHONY: golangci

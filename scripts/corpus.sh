@@ -19,15 +19,15 @@ echo 0 >"$status"
 
 # run ARGUMENTS...: go test, without the lines that only say that a test goes on.
 run() {
-	{ "$go" test -count=1 -v -timeout 10m "$@" 2>&1 || echo 1 >"$status"; } |
+	{ "$go" test "$@" 2>&1 || echo 1 >"$status"; } |
 		tee -a "$log" | grep -v '^=== '
 }
 
 # Packages with a test that reads the folder, and of those only such tests; in
 # the judges' package all of them are.
-run -run 'Corpus|Recorded' -p "${P:-2}" \
+run -count=1 -v -timeout 10m -run 'Corpus|Recorded' -p "${P:-2}" \
 	$(grep -rl --include='*_test.go' --exclude-dir=.cache --exclude-dir=judges CORPUS_CASES . | xargs -n 1 dirname | sort -u)
-run ./test/judges
+run -C test/judges -count=1 -v -timeout 10m ./...
 
 count() { grep -c "^ *--- $1: " "$log"; }
 echo "corpus: $(count PASS) passed, $(count FAIL) failed, $(count SKIP) skipped"
