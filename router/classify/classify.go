@@ -38,6 +38,7 @@ type Input struct {
 // sets Phase for what it had already read of a stream, and it reports its own
 // expired deadline or cancellation as ClassDeadlineExceeded or ClassCancelled.
 func Classify(in Input) *onceward.Failure {
+	in.Err = withoutFragment(in.Err)
 	env := getEnvelope()
 	defer putEnvelope(env)
 	env.read(in)
