@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,20 +26,26 @@ const (
 func demoCommand(o *options) *cobra.Command {
 	var asJSON, keep bool
 	var p ports
+	names := slices.Sorted(maps.Keys(demo.Stories))
 	cmd := &cobra.Command{
-		Use:   "demo [refund]",
+		Use:   "demo [" + strings.Join(names, "|") + "]",
 		Short: "Tell a story with faults, and check its claims",
 		Long: `Tell a story with real parts and real processes, and check its claims. It exits with
-1, naming the claim, if one of them does not hold.
+1, naming the claim, if one of them does not hold. The default is refund.
 
 refund: an agent refunds an order. The refund is paid, its answer is lost, and the
 worker is killed at that instant and started again. The model's next answer breaks
 off in the middle. The run completes, with one refund and without an operator; the
-product behind it would have paid every repetition.`,
-		Example:   "  onceward demo refund\n  onceward demo refund --keep      # then look at it in the Temporal UI",
-		ValidArgs: []string{"refund"},
+product behind it would have paid every repetition.
+
+quiz: of four resources A answers 402, B an empty 200, C prose where JSON was asked,
+and D works. A run asks each once and takes D's answer; A is disabled with its
+reason in the Pool workflow. The worker is killed and started again, and the next
+run does not ask A.`,
+		Example:   "  onceward demo refund\n  onceward demo quiz\n  onceward demo refund --keep      # then look at it in the Temporal UI",
+		ValidArgs: names,
 		Args:      arguments(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			executable, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)
@@ -46,17 +54,19 @@ product behind it would have paid every repetition.`,
 			if asJSON {
 				say = cmd.ErrOrStderr()
 			}
+			tell := demo.Refund
+			if len(args) > 0 {
+				tell = demo.Stories[args[0]]
+			}
 			begun := time.Now()
-			story, err := demo.Refund(cmd.Context(), demo.Config{
+			story, err := tell(cmd.Context(), demo.Config{
 				Temporal: devserver.Config{CLI: o.temporalCLI, Port: p.temporal, UIPort: p.ui}, Executable: executable,
 				Timing: local.Timing{Heartbeat: heartbeat, StickyTimeout: stickyTimeout, Lease: 15 * time.Second, Attempt: 20 * time.Second},
 				Say: func(format string, args ...any) {
 					fmt.Fprintf(say, "%5.1fs  %s\n", time.Since(begun).Seconds(), fmt.Sprintf(format, args...))
 				},
 			})
-			if story != nil {
-				defer story.Close()
-			}
+			defer story.Close()
 			if err != nil {
 				return err
 			}
@@ -64,7 +74,8 @@ product behind it would have paid every repetition.`,
 				return err
 			}
 			if keep {
-				fmt.Fprintf(say, "\nLook at it: %s\n  onceward show %s --address %s\nCtrl-C stops everything.\n", story.UI, story.WorkflowID, story.Address)
+				ui, address, run := story.Look()
+				fmt.Fprintf(say, "\nLook at it: %s\n  onceward show %s --address %s\nCtrl-C stops everything.\n", ui, run, address)
 				<-cmd.Context().Done()
 			}
 			return broken(story)
@@ -78,7 +89,7 @@ product behind it would have paid every repetition.`,
 	return cmd
 }
 
-func printStory(out io.Writer, story *demo.Story, asJSON bool) error {
+func printStory(out io.Writer, story demo.Told, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, story)
 	}
@@ -86,15 +97,10 @@ func printStory(out io.Writer, story *demo.Story, asJSON bool) error {
 }
 
 // broken names the claims that do not hold.
-func broken(story *demo.Story) error {
-	if story.Holds {
-		return nil
-	}
+func broken(story demo.Told) error {
 	var errs []error
-	for claim := range slices.Values(story.Claims) {
-		if !claim.Holds {
-			errs = append(errs, fmt.Errorf("the claim does not hold: %s (%s)", claim.Claim, claim.Found))
-		}
+	for _, claim := range story.Broken() {
+		errs = append(errs, fmt.Errorf("the claim does not hold: %s (%s)", claim.Claim, claim.Found))
 	}
 	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"io"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // check counts in the product and in the pool what the run says of itself.
-func (s *Story) check(context.Context) error {
+func (s *RefundStory) check() error {
 	stats, err := s.stack.Payments.Stats()
 	if err != nil {
 		return fmt.Errorf("count refunds: %w", err)
@@ -22,20 +21,12 @@ func (s *Story) check(context.Context) error {
 		killed = true
 	default:
 	}
-	s.Claims = claims(s.Run, s.Refunds, s.Requests, killed)
-	s.Holds = true
-	for _, c := range s.Claims {
-		s.Holds = s.Holds && c.Holds
-	}
+	s.claim(refundClaims(s.Run, s.Refunds, s.Requests, killed))
 	return nil
 }
 
-// claims is the whole of what the story proves.
-func claims(run show.Report, refunds, requests int, killed bool) []Claim {
-	outcome := "none"
-	if run.Outcome != nil {
-		outcome = string(*run.Outcome)
-	}
+// refundClaims is the whole of what the story proves.
+func refundClaims(run show.Report, refunds, requests int, killed bool) []Claim {
 	cut, operator, receipt := 0, 0, "none"
 	for _, a := range run.Attempts {
 		if a.Class != nil && a.Phase != nil && *a.Phase == onceward.PhaseStream {
@@ -52,7 +43,7 @@ func claims(run show.Report, refunds, requests int, killed bool) []Claim {
 	return []Claim{
 		{"the worker was killed between the payment and its answer", killed, fmt.Sprintf("killed: %t", killed)},
 		{"a model stream was cut in the middle and its attempt is on record", cut == 1, fmt.Sprintf("%d cut attempts", cut)},
-		{"the run completed", outcome == string(onceward.OutcomeCompleted), "outcome " + outcome},
+		{"the run completed", completed(run), "outcome " + outcome(run)},
 		{"exactly one refund is in the product's database", refunds == 1, fmt.Sprintf("%d refunds", refunds)},
 		{"one commit was made, and a read found it", len(run.Actions) == 1 && run.Actions[0].Status == onceward.StateCommitted &&
 			run.Actions[0].Commits == 1 && run.Actions[0].Reconciled >= 1, "receipt " + receipt},
@@ -61,8 +52,8 @@ func claims(run show.Report, refunds, requests int, killed bool) []Claim {
 	}
 }
 
-// Print writes the story's timeline and claims for people.
-func (s *Story) Print(w io.Writer) error {
+// Print implements Told.
+func (s *RefundStory) Print(w io.Writer) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
@@ -72,14 +63,5 @@ func (s *Story) Print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "\nrefunds in the database %d · requests to the pool %d · UI %s\n\n", s.Refunds, s.Requests, s.UI); err != nil {
 		return err
 	}
-	for _, c := range s.Claims {
-		mark := "holds "
-		if !c.Holds {
-			mark = "BROKEN"
-		}
-		if _, err := fmt.Fprintf(w, "%s  %s: %s\n", mark, c.Claim, c.Found); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.printClaims(w)
 }

@@ -48,7 +48,7 @@ func TestEachClaimCanBreak(t *testing.T) {
 				c.change(&r)
 			}
 			broken := 0
-			for _, claim := range claims(r, c.refunds, c.requests, c.killed) {
+			for _, claim := range refundClaims(r, c.refunds, c.requests, c.killed) {
 				if !claim.Holds {
 					broken++
 				}
