@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/samples/quiz"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/workflows"
 )
@@ -172,9 +173,9 @@ type Registration struct {
 	Agent    onceward.Agent
 }
 
-// All are the agents that Activities carries out; Refunds is carried out by the
-// sample's own.
+// All are the agents that Activities carries out, and the quiz sample, which has
+// no tools; Refunds is carried out by the sample's own.
 var All = []Registration{
 	{KeyedWorkflow, Keyed}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
-	{ReaderWorkflow, Reader}, {TalkWorkflow, Talker},
+	{ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
 }

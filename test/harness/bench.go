@@ -278,6 +278,11 @@ pool:
     budget: {attempts: 400, cost_usd: 500, attempt_cost_usd: 5, deadline: 5m, people_deadline: 1h}
     max_output_tokens: 4000
     timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
+  quiz:
+    model: gpt-5.6
+    budget: {attempts: 12, cost_usd: 5, attempt_cost_usd: 1, deadline: 3m, people_deadline: 1h}
+    max_output_tokens: 4000
+    timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
 `, attempts, degraded)
 	return s.String()
 }

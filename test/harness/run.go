@@ -35,10 +35,16 @@ func Action(order string) onceward.ActionID { return onceward.ActionID("refund/"
 // Start starts a run of a workflow with a request. id is unique in the test.
 func (b *Bench) Start(id, workflow, request string) *Run {
 	b.t.Helper()
+	return b.StartWith(id, workflow, onceward.Ask(request))
+}
+
+// StartWith is Start with all that a run can be started with.
+func (b *Bench) StartWith(id, workflow string, in onceward.Start) *Run {
+	b.t.Helper()
 	run, err := b.Client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
 		ID: b.Queue + "/" + id, TaskQueue: b.Queue,
 		WorkflowTaskTimeout: 2 * time.Second, // a worker that dies in a task is noticed soon
-	}, workflow, onceward.Ask(request))
+	}, workflow, in)
 	if err != nil {
 		b.t.Fatalf("start run %s: %v", id, err)
 	}
