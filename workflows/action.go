@@ -60,7 +60,11 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 		case onceward.StateCommitted, onceward.StateRejected, onceward.StateUnknown:
 		}
 	}
-	if a.told || workflow.Now(work).Sub(a.started) > signalAfter {
+	// Found before anything was sent: an earlier execution made the effect, was
+	// terminated and reset, and its run waits for a person, which is long. This is
+	// told by what was recorded, because a replayer does not know of a reset.
+	found := a.receipt.Commits == 0 && a.receipt.VerifiedBy == onceward.VerifiedByRead
+	if a.told || found || workflow.Now(work).Sub(a.started) > signalAfter {
 		a.tell(work)
 	}
 	if err := workflow.Await(work, func() bool { return workflow.AllHandlersFinished(work) }); err != nil {

@@ -69,9 +69,11 @@ func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, 
 
 func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (onceward.Opened, error) {
 	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, State: in.State}
+	// Disconnected: a run that is cancelled before it begins ends with a Result too.
+	free, _ := workflow.NewDisconnectedContext(ctx)
 	for {
 		var opened onceward.Opened
-		err := workflow.ExecuteLocalActivity(local(ctx, "open "+agent.Name), onceward.ActivityOpen, request).Get(ctx, &opened)
+		err := workflow.ExecuteLocalActivity(local(free, "open "+agent.Name), onceward.ActivityOpen, request).Get(free, &opened)
 		var application *temporal.ApplicationError
 		if err == nil {
 			r.waiting = ""
