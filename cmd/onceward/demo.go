@@ -41,7 +41,11 @@ product behind it would have paid every repetition.
 quiz: of four resources A answers 402, B an empty 200, C prose where JSON was asked,
 and D works. A run asks each once and takes D's answer; A is disabled with its
 reason in the Pool workflow. The worker is killed and started again, and the next
-run does not ask A.`,
+run does not ask A.
+
+pool: the same agent of two turns over four resources, by a client that goes round
+them with store=true and retries blindly, and by Onceward: failed requests, how many
+attempts the turns took, and how much of the prompts came from the cache.`,
 		Example:   "  onceward demo refund\n  onceward demo quiz\n  onceward demo refund --keep      # then look at it in the Temporal UI",
 		ValidArgs: names,
 		Args:      arguments(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),

@@ -48,7 +48,7 @@ type Told interface {
 type Tell func(ctx context.Context, cfg Config) (Told, error)
 
 // Stories are the stories by name.
-var Stories = map[string]Tell{"refund": Refund, "quiz": Quiz}
+var Stories = map[string]Tell{"refund": Refund, "quiz": Quiz, "pool": Pool}
 
 // Claim is one sentence about a story that was checked.
 type Claim struct {
