@@ -79,7 +79,7 @@ var faultsMet = map[string]met{
 	"reset":                              {fault: routertest.Fault{Kind: routertest.FaultReset}, class: onceward.ClassNetwork, next: another, effect: onceward.EffectBreaker},
 	"closed without a word":              {fault: routertest.Fault{Kind: routertest.FaultClose}, class: onceward.ClassNetwork, next: another, effect: onceward.EffectBreaker},
 	"a client error that nobody defined": {fault: status(418, `{"fault":"xyzzy"}`), class: onceward.ClassUnknown, next: over, effect: onceward.EffectNone},
-	"a server error that nobody defined": {fault: status(599, `{"fault":"xyzzy"}`), class: onceward.ClassServerError, next: another, effect: onceward.EffectBreaker},
+	"a server error that nobody defined": {fault: status(555, `{"fault":"xyzzy"}`), class: onceward.ClassServerError, next: another, effect: onceward.EffectBreaker},
 	"an event that nobody defined":       {fault: said(routertest.FaultErrorEvent, "xyzzy", "plugh"), class: onceward.ClassServerError, next: another, effect: onceward.EffectBreaker},
 
 	// The shapes of a quota that is used up.
