@@ -3,6 +3,7 @@ package activities
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -100,3 +101,30 @@ func TestNetHTTPAloneSendsTwice(t *testing.T) {
 		t.Errorf("%d posts: net/http no longer re-sends by itself", n)
 	}
 }
+
+// A process that was stopped wakes up with a deadline in the past and a context
+// whose timer has not fired yet.
+func TestSendOnceSendsNothingAfterTheDeadline(t *testing.T) {
+	url, posts := dropping(t)
+	late := lateContext{context.Background(), time.Now().Add(-time.Second)}
+	req, err := http.NewRequestWithContext(late, http.MethodPost, url, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := SendOnce(&http.Transport{}).RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		t.Errorf("error %v, want that the deadline passed", err)
+	}
+	if n := posts.Load(); n != 0 {
+		t.Errorf("%d posts were sent late", n)
+	}
+}
+
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }

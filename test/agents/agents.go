@@ -21,6 +21,9 @@ import (
 // work: it pays within milliseconds.
 const Settle = time.Second
 
+// Patience is the Settle of an agent whose product may take that much longer.
+const Patience = 8 * time.Second
+
 // instructions of the agents that refund.
 const instructions = "Decide whether the order may be refunded, and refund it at most once."
 
@@ -72,6 +75,7 @@ func write(spec onceward.Spec) []onceward.Tool {
 // The agents that differ in what they declare of one write tool.
 var (
 	Keyed     = onceward.Agent{Name: "keyed", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{Keyed: true})}
+	Patient   = onceward.Agent{Name: "patient", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{Settle: Patience})}
 	Unsettled = onceward.Agent{Name: "unsettled", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{})}
 	Once      = onceward.Agent{Name: "once", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{Once: true, Settle: Settle})}
 	Verified  = onceward.Agent{Name: "verified", Instructions: instructions, Task: "refund", Tools: write(onceward.Spec{VerifyByRead: true, Settle: Settle})}
@@ -132,6 +136,9 @@ var Talker = onceward.Agent{Name: "talker", Instructions: "Answer at length.", T
 func KeyedWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
 	return workflows.RunAgent(ctx, Keyed, in)
 }
+func PatientWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Patient, in)
+}
 func UnsettledWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
 	return workflows.RunAgent(ctx, Unsettled, in)
 }
@@ -176,6 +183,6 @@ type Registration struct {
 // All are the agents that Activities carries out, and the quiz sample, which has
 // no tools; Refunds is carried out by the sample's own.
 var All = []Registration{
-	{KeyedWorkflow, Keyed}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
+	{KeyedWorkflow, Keyed}, {PatientWorkflow, Patient}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
 	{ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
 }

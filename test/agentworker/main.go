@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/test/agents"
@@ -32,6 +31,7 @@ func run(ctx context.Context) error {
 	paymentsURL := flag.String("payments", "", "base URL of the payments service")
 	killAt := flag.String("kill-at", "", "POINT[:N]: SIGKILL itself when the point is reached for the N-th time")
 	stopAt := flag.String("stop-at", "", "POINT[:N]: SIGSTOP itself there")
+	stopSending := flag.String("stop-sending", "", "SIGSTOP itself after the guard, with the first refund above or below the transport that sends once")
 	flag.Parse()
 
 	kill, err := parsePoint(*killAt, syscall.SIGKILL)
@@ -55,7 +55,11 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tools := &refund.Activities{Payments: payments.NewClient(*paymentsURL, activities.SendOnce(nil))}
+	transport, err := sending(*stopSending)
+	if err != nil {
+		return err
+	}
+	tools := &refund.Activities{Payments: payments.NewClient(*paymentsURL, transport)}
 	if err := w.Register(refund.RefundWorkflow, agents.Refunds, tools); err != nil {
 		return err
 	}

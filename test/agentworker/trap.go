@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,10 +55,23 @@ func (p *point) reach(name string) {
 	if p.name != name || p.seen.Add(1) != p.nth {
 		return
 	}
-	_ = syscall.Kill(os.Getpid(), p.signal)
-	if p.signal == syscall.SIGKILL {
-		select {}
+	if p.signal == syscall.SIGSTOP {
+		halt()
+		return
 	}
+	_ = syscall.Kill(os.Getpid(), p.signal)
+	select {}
+}
+
+// halt stops the process and returns when it is continued. The signal may stop
+// another thread first, and this one would go on for a moment: it waits for what
+// ends the stop instead.
+func halt() {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	<-continued
 }
 
 // trap watches the activities of a worker.

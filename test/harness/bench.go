@@ -195,6 +195,23 @@ func (b *Bench) OnPost(hook func(n int)) { b.onPost = hook }
 // before it answers.
 func (b *Bench) OnRead(hook func(n int)) { b.onRead = hook }
 
+// AwaitReads waits until payments was asked so often for the refunds of an
+// action.
+func (b *Bench) AwaitReads(n int) {
+	b.t.Helper()
+	for ctx := b.Context(); ; pace(ctx) {
+		b.seen.Lock()
+		reads := b.seen.reads
+		b.seen.Unlock()
+		if reads >= n {
+			return
+		}
+		if ctx.Err() != nil {
+			b.t.Fatalf("payments was asked %d times for refunds, want %d", reads, n)
+		}
+	}
+}
+
 // Config is the path of the bench's configuration file.
 func (b *Bench) Config() string { return b.config }
 
