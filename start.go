@@ -104,6 +104,7 @@ type Carry struct {
 	Turn      int             `json:"turn"`
 	Started   time.Time       `json:"started"` // of the chain
 	Committed bool            `json:"committed"`
+	Repair    Repair          `json:"repair,omitempty"` // that every attempt needs
 }
 
 // TranscriptQuery is the argument of the query onceward.transcript: items

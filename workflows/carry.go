@@ -45,6 +45,6 @@ func (r *Run) Continue(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	return workflow.NewContinueAsNewError(ctx, info.WorkflowType.Name, onceward.Start{Carry: &onceward.Carry{
 		Version: onceward.CarryVersion, Plan: r.plan, Items: r.items, Actions: r.actions, Withdrawn: r.withdrawn, Excluded: excluded,
-		Warm: r.warm, Use: r.use, Turn: r.turn, Started: r.started, Committed: r.committed,
+		Warm: r.warm, Use: r.use, Turn: r.turn, Started: r.started, Committed: r.committed, Repair: r.repair,
 	}})
 }

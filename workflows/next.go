@@ -53,6 +53,9 @@ func (r *Run) Next(ctx workflow.Context) (onceward.Turn, error) {
 			return r.end(t, onceward.OutcomeFailed, why), nil
 		}
 		t.attempt++
+		if t.repair == onceward.RepairNone { // else each turn would be refused once for what is still in the transcript
+			t.repair = r.repair
+		}
 		decision, err := r.selectRoute(ctx, t)
 		if err != nil {
 			return onceward.Turn{}, err
@@ -272,6 +275,9 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 	case StepRepair:
 		t.repair = f.Repair
 		t.repairs = append(t.repairs, f.Repair)
+		if lasting(f.Repair) {
+			r.repair = f.Repair
+		}
 	case StepNext:
 		if f.NotSent && t.notSent > 2 { // a permit refused twice in a row will not be granted at once
 			_ = workflow.Sleep(ctx, min(firstBackoff<<min(t.notSent-3, 6), lastBackoff))

@@ -77,6 +77,12 @@ func repaired(done []onceward.Repair, repair onceward.Repair) bool {
 	return false
 }
 
+// lasting reports whether a repair is about items that stay in the transcript:
+// what a resource could not take of them in this turn, it cannot in the next.
+func lasting(repair onceward.Repair) bool {
+	return repair == onceward.RepairStripReasoning || repair == onceward.RepairStripIDs
+}
+
 // Windows of the run's own exclusions.
 const (
 	firstBackoff = 500 * time.Millisecond

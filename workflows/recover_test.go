@@ -71,6 +71,19 @@ func TestDecideNeverRepairsTwice(t *testing.T) {
 	}
 }
 
+// What is repaired in the transcript is repaired in every later turn; what is
+// about one answer is not.
+func TestRepairsOfTheTranscriptLast(t *testing.T) {
+	for repair, want := range map[onceward.Repair]bool{
+		onceward.RepairNone: false, onceward.RepairHistory: false, onceward.RepairStripIDs: true, onceward.RepairStripReasoning: true,
+		onceward.RepairFullInput: false, onceward.RepairLowerOutput: false, onceward.RepairRaiseOutput: false,
+	} {
+		if got := lasting(repair); got != want {
+			t.Errorf("%q lasts: %v, want %v", repair, got, want)
+		}
+	}
+}
+
 func TestExclude(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	route := onceward.Route{Resource: "a", Model: "m"}

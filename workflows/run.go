@@ -28,7 +28,8 @@ type Run struct {
 	excluded  []onceward.ExcludedRoute
 	warm      string
 	committed bool
-	owned     time.Duration // waited for the owner of pinned state
+	owned     time.Duration   // waited for the owner of pinned state
+	repair    onceward.Repair // that every attempt from now on needs
 
 	status    onceward.RunStatus
 	outcome   onceward.Outcome // provisional while it waits
@@ -98,6 +99,7 @@ func (r *Run) resume(c onceward.Carry) error {
 	}
 	r.plan, r.use, r.turn, r.started = c.Plan, c.Use, c.Turn, c.Started
 	r.actions, r.withdrawn, r.excluded, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Warm, c.Committed
+	r.repair = c.Repair
 	r.append(c.Items...)
 	return nil
 }
