@@ -115,6 +115,9 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Failure: f,
 	})
 	now := workflow.Now(ctx)
+	if why := unaffordable(decision, r.deadline()); why != "" {
+		return r.end(t, onceward.OutcomeBudgetExhausted, why), true
+	}
 	if r.plan.State != nil {
 		return r.awaitOwner(ctx, t, decision.RetryAt)
 	}

@@ -83,6 +83,24 @@ func lasting(repair onceward.Repair) bool {
 	return repair == onceward.RepairStripReasoning || repair == onceward.RepairStripIDs
 }
 
+// stepPrice is the step at which selection drops what the run cannot pay for.
+const stepPrice = "price"
+
+// unaffordable returns why a selection that found nothing is the budget's doing:
+// a route was there, the run had no money for it, and no other comes back in
+// time. That is not a pool without routes, and no degraded end can help.
+func unaffordable(d onceward.Decision, deadline time.Time) string {
+	if !d.RetryAt.IsZero() && d.RetryAt.Before(deadline) {
+		return ""
+	}
+	for _, c := range d.Dropped {
+		if c.Step == stepPrice {
+			return "cost_usd: " + c.Resource + "/" + c.Model + " " + c.Reason
+		}
+	}
+	return ""
+}
+
 // Windows of the run's own exclusions.
 const (
 	firstBackoff = 500 * time.Millisecond

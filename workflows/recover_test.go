@@ -84,6 +84,26 @@ func TestRepairsOfTheTranscriptLast(t *testing.T) {
 	}
 }
 
+func TestNoRouteForLackOfMoneyIsTheBudgetsEnd(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	dear := onceward.Dropped{Resource: "a", Model: "m", Step: "price", Reason: "may cost 0.040000 USD, 0.030000 left"}
+	off := onceward.Dropped{Resource: "b", Model: "m", Step: "disabled", Reason: "no credits"}
+	for name, c := range map[string]struct {
+		decision onceward.Decision
+		want     string
+	}{
+		"the only route is too dear":            {onceward.Decision{Dropped: []onceward.Dropped{off, dear}}, "cost_usd: a/m may cost 0.040000 USD, 0.030000 left"},
+		"another comes back in time":            {onceward.Decision{Dropped: []onceward.Dropped{off, dear}, RetryAt: now.Add(-time.Second)}, ""},
+		"another comes back after the deadline": {onceward.Decision{Dropped: []onceward.Dropped{dear}, RetryAt: now.Add(time.Second)}, "cost_usd: a/m may cost 0.040000 USD, 0.030000 left"},
+		"nothing was dropped for its price":     {onceward.Decision{Dropped: []onceward.Dropped{off}}, ""},
+		"nothing was there at all":              {onceward.Decision{}, ""},
+	} {
+		if got := unaffordable(c.decision, now); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestExclude(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	route := onceward.Route{Resource: "a", Model: "m"}
