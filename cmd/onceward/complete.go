@@ -71,7 +71,7 @@ func sendUpdate(ctx context.Context, c client.Client, workflowID, name string, i
 	case errors.As(err, &missing):
 		return fmt.Errorf("send %s: there is no open workflow %s: look at it with `onceward show`", name, workflowID)
 	case ctx.Err() != nil:
-		return fmt.Errorf("send %s: no worker took it within %s: is one running for the task queue of %s?", name, updateTimeout, workflowID)
+		return fmt.Errorf("send %s: no worker took it within %s: is one running for the task queue of %s? One that starts soon may still take it: look before you repeat it", name, updateTimeout, workflowID)
 	}
 	return fmt.Errorf("send %s to %s: %w", name, workflowID, err)
 }
