@@ -199,3 +199,19 @@ func (row met) run(t *testing.T, b *harness.Bench, name string) string {
 	}
 	return requests[0].Resource
 }
+
+// A refusal is an answer: one request, the model's words in the result, and no
+// other resource is asked for a kinder one.
+func TestRouterTakesARefusalForTheAnswer(t *testing.T) {
+	t.Parallel()
+	model := routertest.Model{Rules: []routertest.Rule{{Reply: []routertest.Out{{Reasoning: &routertest.Reasoning{}}, {Refusal: "I cannot help with that."}}}}}
+	b := harness.New(t, harness.Options{Model: &model})
+	b.StartWorker(false)
+	result := b.Start("run", "QuizWorkflow", "topic locks").Result()
+	if result.Outcome != onceward.OutcomeFailed || result.Failure == nil || result.Failure.Class != onceward.ClassRefusal || result.Text != "I cannot help with that." {
+		t.Errorf("outcome %s (%q, %v), want failed for %s with the model's words", result.Outcome, result.Text, result.Failure, onceward.ClassRefusal)
+	}
+	if n := b.Pool.Attempts(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
