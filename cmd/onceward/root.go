@@ -28,7 +28,9 @@ Exit codes: 0 success; 1 the command failed or was refused; 2 the command line
 cannot be read.`,
 		Example: `  onceward demo refund          # watch a refund survive a kill, a lost answer and a cut stream
   onceward dev                  # Temporal, model resources, payments and a worker on this machine
-  onceward show refund-1842     # what a run did, attempt by attempt`,
+  onceward show refund-1842     # what a run did, attempt by attempt
+  onceward list --status waiting_person
+  onceward pool show            # which resources are disabled, and why`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Args:              arguments(cobra.NoArgs),
