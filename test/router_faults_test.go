@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +139,12 @@ func TestRouterNamesEachFaultAndTakesTheRightStep(t *testing.T) {
 	}
 	b.StartWorker(false)
 	off := map[string]met{} // by the resource that the row disabled
-	for name, row := range faultsMet {
+	// Connections that break come first: one that had been idle would be nobody's
+	// fault and leave no mark.
+	order := slices.Sorted(maps.Keys(faultsMet))
+	slices.SortStableFunc(order, func(a, b string) int { return rank(faultsMet[a].fault.Kind) - rank(faultsMet[b].fault.Kind) })
+	for _, name := range order {
+		row := faultsMet[name]
 		t.Run(name, func(t *testing.T) {
 			if resource := row.run(t, b, name); row.effect == onceward.EffectDisable || row.effect == onceward.EffectDeploymentDown {
 				off[resource] = row
@@ -156,6 +163,13 @@ func TestRouterNamesEachFaultAndTakesTheRightStep(t *testing.T) {
 			t.Errorf("the pool has %+v on record, want it for %s, of the pair %v, with an end %v", d, row.class, row.pair, row.until)
 		}
 	}
+}
+
+func rank(kind routertest.FaultKind) int {
+	if kind == routertest.FaultReset || kind == routertest.FaultClose {
+		return 0
+	}
+	return 1
 }
 
 // run makes one run and returns the resource that failed.
