@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +43,7 @@ func (r *Run) Act(ctx workflow.Context, turn onceward.Turn) (onceward.Turn, erro
 		if reads[i] == nil {
 			continue
 		}
-		if err := reads[i].Get(ctx, &outputs[i]); err != nil {
+		if err := r.endRead(ctx, turn.N, call, reads[i], &outputs[i]); err != nil {
 			outputs[i] = r.writeItem(ctx, call.CallID, "tool_failed", "the tool did not answer: "+cutSummary(err.Error()))
 		}
 		done[i] = true
@@ -97,6 +98,30 @@ func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) work
 	})
 	return workflow.ExecuteActivity(options, onceward.ReadActivity(r.plan.Agent, call.Tool),
 		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts})
+}
+
+// endRead waits for a read. A worker that does not have the tool, as in the
+// middle of a deploy, says nothing about the order of things: the read is asked
+// of another one while the run's time lasts.
+func (r *Run) endRead(ctx workflow.Context, turn int, call onceward.Call, read workflow.Future, output *onceward.Item) error {
+	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
+		err := read.Get(ctx, output)
+		if !notRegistered(err) || !workflow.Now(ctx).Add(pause).Before(r.deadline()) {
+			return err
+		}
+		r.wait(ctx, onceward.StatusRunning, "", "a worker that has the tool "+call.Tool)
+		if err := workflow.Sleep(ctx, pause); err != nil {
+			return err
+		}
+		r.resumed(ctx)
+		read = r.startRead(ctx, turn, call)
+	}
+}
+
+// notRegistered reports that a worker took an activity that it does not have.
+func notRegistered(err error) bool {
+	var application *temporal.ApplicationError
+	return errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError"
 }
 
 // write carries out one write through its Action and waits until there is a

@@ -167,9 +167,8 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 // neverStarted reports whether an activity's error proves that no worker ever
 // carried it out.
 func neverStarted(err error) (string, bool) {
-	var application *temporal.ApplicationError
-	if errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError" {
-		return "the worker does not have the tool: " + application.Message(), true
+	if notRegistered(err) {
+		return "the worker does not have the tool: " + cutSummary(err.Error()), true
 	}
 	var timeout *temporal.TimeoutError
 	var activity *temporal.ActivityError
@@ -215,7 +214,9 @@ func (a *action) reconcile(ctx workflow.Context) {
 		result, err := a.find(ctx)
 		facts.Reads++
 		if err != nil {
-			facts.FailedReads++
+			if _, never := neverStarted(err); !never { // nobody was asked: that says nothing about the read
+				facts.FailedReads++
+			}
 			a.receipt.Reason = "the reconciliation read failed: " + cutSummary(err.Error())
 		} else {
 			facts.FailedReads = 0

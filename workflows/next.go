@@ -199,6 +199,9 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 		HeartbeatTimeout:       r.plan.Heartbeat,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:                cutSummary(summary),
+		// Eager dispatch would hand the attempt again and again to the worker of the
+		// workflow task, which may be the one that could not send it.
+		DisableEagerExecution: t.notSent > 0,
 	})
 }
 
@@ -214,7 +217,6 @@ func attemptFailure(err error, route onceward.Route) (onceward.Failure, onceward
 	lost.Resource, lost.Deployment, lost.ModelResult = route.Resource, route.Deployment, onceward.ModelResultUnknown
 	settled = onceward.Settlement{Cost: route.Ceiling, CostBasis: onceward.CostReserved}
 	var timeout *temporal.TimeoutError
-	var application *temporal.ApplicationError
 	switch {
 	case temporal.IsCanceledError(err):
 		lost.Class, lost.FallbackEligible, lost.Retryable = onceward.ClassCancelled, false, false
@@ -224,7 +226,7 @@ func attemptFailure(err error, route onceward.Route) (onceward.Failure, onceward
 		if timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
 			lost = onceward.NotSentFailure(onceward.ClassWorkerLost, "no worker took the attempt")
 		}
-	case errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError":
+	case notRegistered(err):
 		lost = onceward.NotSentFailure(onceward.ClassWorkerLost, "the worker does not have "+onceward.ActivityCallModel)
 	default:
 		lost.Message = "the attempt's activity failed: " + cutSummary(err.Error())

@@ -32,6 +32,9 @@ func run(ctx context.Context) error {
 	killAt := flag.String("kill-at", "", "POINT[:N]: SIGKILL itself when the point is reached for the N-th time")
 	stopAt := flag.String("stop-at", "", "POINT[:N]: SIGSTOP itself there")
 	stopSending := flag.String("stop-sending", "", "SIGSTOP itself after the guard, with the first refund above or below the transport that sends once")
+	without := flag.String("without", "", "what this release lacks of the refund sample: its workflow, or just its agent")
+	instructions := flag.String("instructions", "", "what this release tells the refund agent")
+	deaf := flag.String("deaf", "", "end of the names of the task queues that are not polled")
 	flag.Parse()
 
 	kill, err := parsePoint(*killAt, syscall.SIGKILL)
@@ -46,7 +49,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := worker.Dial(ctx, cfg)
+	client, err := dial(ctx, cfg, *deaf)
 	if err != nil {
 		return err
 	}
@@ -60,8 +63,17 @@ func run(ctx context.Context) error {
 		return err
 	}
 	tools := &refund.Activities{Payments: payments.NewClient(*paymentsURL, transport)}
-	if err := w.Register(refund.RefundWorkflow, agents.Refunds, tools); err != nil {
-		return err
+	agent := agents.Refunds
+	if *instructions != "" {
+		agent.Instructions = *instructions
+	}
+	if *without == "agent" {
+		agent.Name = "another"
+	}
+	if *without != "workflow" {
+		if err := w.Register(refund.RefundWorkflow, agent, tools); err != nil {
+			return err
+		}
 	}
 	for _, r := range agents.All {
 		if err := w.Register(r.Workflow, r.Agent, &agents.Activities{Refund: tools}); err != nil {

@@ -155,7 +155,10 @@ func (b *Bench) startPayments(cfg payments.Config) {
 func (b *Bench) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refunds" && r.Method == http.MethodGet {
-			b.count(&b.seen.reads, b.onRead)
+			b.seen.Lock()
+			hook := b.onRead
+			b.seen.Unlock()
+			b.count(&b.seen.reads, hook)
 		}
 		if r.URL.Path == "/refunds" && r.Method == http.MethodPost {
 			b.seen.Lock()
@@ -194,6 +197,13 @@ func (b *Bench) OnPost(hook func(n int)) { b.onPost = hook }
 // OnRead sets what happens when payments is asked for the refunds of an action,
 // before it answers.
 func (b *Bench) OnRead(hook func(n int)) { b.onRead = hook }
+
+// SetOnRead is OnRead while workers run; nil lifts it.
+func (b *Bench) SetOnRead(hook func(n int)) {
+	b.seen.Lock()
+	defer b.seen.Unlock()
+	b.onRead = hook
+}
 
 // AwaitReads waits until payments was asked so often for the refunds of an
 // action.

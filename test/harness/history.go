@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
 
@@ -217,8 +219,11 @@ func (h History) Holds(text string) bool {
 func (r *Run) Transcript() []onceward.Item {
 	r.b.t.Helper()
 	var items []onceward.Item
-	for {
-		answer, err := r.b.Client.QueryWorkflow(r.b.Context(), r.ID, "", onceward.QueryTranscript, onceward.TranscriptQuery{From: len(items)})
+	for ctx := r.b.Context(); ; {
+		answer, err := r.b.Client.QueryWorkflow(ctx, r.ID, "", onceward.QueryTranscript, onceward.TranscriptQuery{From: len(items)})
+		if _, late := errors.AsType[*serviceerror.DeadlineExceeded](err); late && ctx.Err() == nil {
+			continue // the query was given to a worker that was killed
+		}
 		if err != nil {
 			r.b.t.Fatalf("query transcript of %s: %v", r.ID, err)
 		}

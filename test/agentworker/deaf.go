@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"github.com/onceward/onceward/worker"
+)
+
+// dial connects as worker.Dial does. Polls of the queues whose names end in deaf
+// never reach the server, as if nobody had started a worker for them.
+func dial(ctx context.Context, cfg worker.Config, deaf string) (client.Client, error) {
+	if deaf == "" {
+		return worker.Dial(ctx, cfg)
+	}
+	options, err := cfg.Temporal.Options()
+	if err != nil {
+		return nil, err
+	}
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if poll, ok := req.(*workflowservice.PollActivityTaskQueueRequest); ok && strings.HasSuffix(poll.GetTaskQueue().GetName(), deaf) {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}))
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("dial temporal: %w", err)
+	}
+	return c, nil
+}
