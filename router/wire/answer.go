@@ -140,17 +140,49 @@ func fill(first, second json.RawMessage) json.RawMessage {
 	return w.buf
 }
 
-// readAnswer reads a response object: the body of a JSON answer or the snapshot
-// of a terminal event, together with items that were streamed before.
-func readAnswer(response []byte, streamed []entry) (Answer, error) {
-	var body struct {
-		ID     string            `json:"id"`
-		Model  string            `json:"model"`
-		Output []json.RawMessage `json:"output"`
-		Usage  json.RawMessage   `json:"usage"`
+// response is what of a response object is of interest.
+type response struct {
+	ID     string            `json:"id"`
+	Model  string            `json:"model"`
+	Output []json.RawMessage `json:"output"`
+	Usage  json.RawMessage   `json:"usage"`
+}
+
+// readResponse reads valid JSON.
+func readResponse(raw []byte) (response, error) {
+	var r response
+	if plain(raw, func(key, value []byte) bool {
+		switch string(key) {
+		case "id":
+			return setText(&r.ID, value)
+		case "model":
+			return setText(&r.Model, value)
+		case "output":
+			r.Output = nil
+			return elements(value, func(element []byte) bool {
+				r.Output = append(r.Output, element)
+				return true
+			})
+		case "usage":
+			r.Usage = value
+		}
+		return true
+	}) {
+		return r, nil
 	}
-	if len(response) > 0 {
-		if err := json.Unmarshal(response, &body); err != nil {
+	r = response{}
+	err := json.Unmarshal(raw, &r)
+	return r, err
+}
+
+// readAnswer reads a response object, which must be valid JSON or nothing: the
+// body of a JSON answer or the snapshot of a terminal event, together with items
+// that were streamed before.
+func readAnswer(raw []byte, streamed []entry) (Answer, error) {
+	var body response
+	if len(raw) > 0 {
+		var err error
+		if body, err = readResponse(raw); err != nil {
 			return Answer{}, fmt.Errorf("read answer: %w", err)
 		}
 	}
@@ -166,26 +198,81 @@ func readAnswer(response []byte, streamed []entry) (Answer, error) {
 }
 
 // ReadAnswer reads a response object that came as a JSON body.
-func ReadAnswer(response []byte) (Answer, error) { return readAnswer(response, nil) }
+func ReadAnswer(response []byte) (Answer, error) {
+	var whole json.RawMessage
+	if err := json.Unmarshal(response, &whole); err != nil {
+		return Answer{}, fmt.Errorf("read answer: %w", err)
+	}
+	return readAnswer(response, nil)
+}
+
+// output is a message or a call as the model wrote it.
+type output struct {
+	CallID  string `json:"call_id"`
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Content []part `json:"content"`
+}
+
+// part is a part of a message.
+type part struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+// readOutput reads valid JSON.
+func readOutput(raw []byte) (output, error) {
+	var o output
+	if plain(raw, func(key, value []byte) bool {
+		switch string(key) {
+		case "type":
+			return setText(&o.Type, value)
+		case "id":
+			return setText(&o.ID, value)
+		case "call_id":
+			return setText(&o.CallID, value)
+		case "name":
+			return setText(&o.Name, value)
+		case "content":
+			o.Content = nil
+			return elements(value, o.part)
+		}
+		return true
+	}) {
+		return o, nil
+	}
+	o = output{}
+	err := json.Unmarshal(raw, &o)
+	return o, err
+}
+
+func (o *output) part(raw []byte) bool {
+	var p part
+	ok := plain(raw, func(key, value []byte) bool {
+		switch string(key) {
+		case "type":
+			return setText(&p.Type, value)
+		case "text":
+			return setText(&p.Text, value)
+		case "refusal":
+			return setText(&p.Refusal, value)
+		}
+		return true
+	})
+	o.Content = append(o.Content, p)
+	return ok
+}
 
 // index finds texts, refusals and calls among the items.
 func (a *Answer) index() error {
 	seen := map[string]bool{}
 	for i, raw := range a.Items {
-		var item struct {
-			Type    string `json:"type"`
-			CallID  string `json:"call_id"`
-			ID      string `json:"id"`
-			Name    string `json:"name"`
-			Content []struct {
-				Type    string `json:"type"`
-				Text    string `json:"text"`
-				Refusal string `json:"refusal"`
-			} `json:"content"`
-		}
 		switch headOf(raw).Type {
 		case "message", "": // the short form of a message has no type
-			if err := json.Unmarshal(raw, &item); err != nil {
+			item, err := readOutput(raw)
+			if err != nil {
 				return fmt.Errorf("read message: %w", err)
 			}
 			var text, refusal strings.Builder
@@ -202,7 +289,8 @@ func (a *Answer) index() error {
 				a.Messages = append(a.Messages, text.String())
 			}
 		case "function_call":
-			if err := json.Unmarshal(raw, &item); err != nil {
+			item, err := readOutput(raw)
+			if err != nil {
 				return fmt.Errorf("read call: %w", err)
 			}
 			arguments, err := arguments(member(raw, "arguments"))
@@ -240,20 +328,49 @@ func arguments(value []byte) (string, error) {
 	return s, nil
 }
 
+// usage is a usage object.
+type usage struct {
+	Input        int `json:"input_tokens"`
+	Output       int `json:"output_tokens"`
+	InputDetails struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// read reads valid JSON.
+func (u *usage) read(raw []byte) error {
+	if plain(raw, func(key, value []byte) bool {
+		switch string(key) {
+		case "input_tokens":
+			return setCount(&u.Input, value)
+		case "output_tokens":
+			return setCount(&u.Output, value)
+		case "input_tokens_details":
+			return setMember(&u.InputDetails.Cached, "cached_tokens", value)
+		case "output_tokens_details":
+			return setMember(&u.OutputDetails.Reasoning, "reasoning_tokens", value)
+		}
+		return true
+	}) {
+		return nil
+	}
+	*u = usage{}
+	return json.Unmarshal(raw, u)
+}
+
+// setMember sets the count that an object holds under name.
+func setMember(to *int, name string, object []byte) bool {
+	return plain(object, func(key, value []byte) bool { return string(key) != name || setCount(to, value) })
+}
+
 // readUsage reads a usage object. Absent, negative and all-zero usage is
 // unknown: hosts send zeros where they did not count.
 func readUsage(raw []byte) onceward.Usage {
-	var u struct {
-		Input        int `json:"input_tokens"`
-		Output       int `json:"output_tokens"`
-		InputDetails struct {
-			Cached int `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	}
-	if empty(raw) || json.Unmarshal(raw, &u) != nil || u.Input < 0 || u.Output < 0 || u.Input == 0 && u.Output == 0 {
+	var u usage
+	if empty(raw) || u.read(raw) != nil || u.Input < 0 || u.Output < 0 || u.Input == 0 && u.Output == 0 {
 		return onceward.Usage{}
 	}
 	return onceward.Usage{

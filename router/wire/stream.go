@@ -1,9 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // Stream collects the events of one answer. The zero value is ready. It belongs
@@ -23,11 +23,12 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		return false, nil // the end mark of another API; it ends nothing here
 	}
 	s.Events++
-	typ, failed := "", false
+	var typ []byte
+	failed := false
 	whole := members(ev.Data, func(key, value []byte) bool {
 		switch string(key) {
 		case "type":
-			typ = text(value)
+			typ = inside(value)
 		case "error":
 			failed = !empty(value)
 		}
@@ -36,18 +37,18 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	if !whole {
 		return false, fmt.Errorf("read event %d: not a JSON object", s.Events)
 	}
-	if typ == "" {
-		typ = ev.Name
+	if len(typ) == 0 {
+		typ = []byte(ev.Name)
 	}
-	if typ == "" && failed {
-		typ = "error" // some hosts send the bare error object of a JSON answer
+	if len(typ) == 0 && failed {
+		typ = []byte("error") // some hosts send the bare error object of a JSON answer
 	}
-	switch typ {
+	switch string(typ) {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error":
 		if !json.Valid(ev.Data) {
 			return false, fmt.Errorf("read event %d: broken JSON", s.Events)
 		}
-		s.terminal = typ
+		s.terminal = string(typ)
 		s.response = append([]byte(nil), ev.Data...)
 		return true, nil
 	case "response.output_item.added":
@@ -56,30 +57,59 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		s.Started = true
 		return false, s.item(ev.Data)
 	default:
-		if strings.HasSuffix(typ, ".delta") {
+		if bytes.HasSuffix(typ, delta) {
 			s.Started = true // a host that leaves output_item.added out
 		}
 	}
 	return false, nil
 }
 
+// delta ends the type of every event that carries a piece of the answer.
+var delta = []byte(".delta")
+
 func (s *Stream) item(data []byte) error {
+	index, item, err := readDone(data)
+	if err != nil {
+		return fmt.Errorf("read event %d: %w", s.Events, err)
+	}
+	if empty(item) {
+		return nil
+	}
+	e := entry{index: len(s.items), head: headOf(item), raw: bytes.Clone(item)}
+	if index >= 0 {
+		e.index = index
+	}
+	s.items = collect(s.items, e)
+	return nil
+}
+
+// readDone returns the place, -1 where none is given, and the item of an event.
+func readDone(data []byte) (index int, item json.RawMessage, err error) {
+	index = -1
+	if json.Valid(data) && plain(data, func(key, value []byte) bool {
+		switch string(key) {
+		case "output_index":
+			index = -1
+			return setCount(&index, value)
+		case "item":
+			item = value
+		}
+		return true
+	}) {
+		return index, item, nil
+	}
 	var done struct {
 		Index *int            `json:"output_index"`
 		Item  json.RawMessage `json:"item"`
 	}
 	if err := json.Unmarshal(data, &done); err != nil {
-		return fmt.Errorf("read event %d: %w", s.Events, err)
+		return 0, nil, err
 	}
-	if empty(done.Item) {
-		return nil
-	}
-	e := entry{index: len(s.items), head: headOf(done.Item), raw: append(json.RawMessage(nil), done.Item...)}
+	index = -1
 	if done.Index != nil {
-		e.index = *done.Index
+		index = *done.Index
 	}
-	s.items = collect(s.items, e)
-	return nil
+	return index, done.Item, nil
 }
 
 // Completed reports whether the answer ended as response.completed, and its
@@ -106,7 +136,7 @@ func (s *Stream) Answer() (Answer, error) {
 	if empty(response) {
 		response = nil
 	}
-	return readAnswer(response, s.items)
+	return readAnswer(response, s.items) // Add has seen that it is JSON
 }
 
 // IsTerminal reports whether an event ends an answer.
