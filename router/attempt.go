@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +51,9 @@ type attempt struct {
 	ctx    context.Context // of the request
 	caller context.Context
 	cancel context.CancelCauseFunc
-	clock  *time.Timer // first event, then idle
+	clock  *time.Timer  // first event, then idle, then drain
+	late   atomic.Value // the cause of the request's end when the clock runs out
+	woken  bool         // bytes have come since the clock was set
 	limits onceward.Timeouts
 
 	asked, got atomic.Bool  // for a connection
@@ -72,19 +75,16 @@ func (a *attempt) run(caller context.Context) *onceward.Failure {
 	defer a.cancel(errFinished)
 	whole := time.AfterFunc(a.limits.Attempt, func() { a.cancel(errAttempt) })
 	defer whole.Stop()
-	var idle atomic.Bool
+	a.late.Store(errFirstEvent)
 	a.clock = time.AfterFunc(a.limits.FirstEvent, func() {
-		if idle.Load() {
-			a.cancel(errIdle)
-		} else {
-			a.cancel(errFirstEvent)
-		}
+		cause, _ := a.late.Load().(error)
+		a.cancel(cause)
 	})
 	defer a.clock.Stop()
 
 	a.progress(onceward.PhaseSent)
 	res, err := a.send()
-	f := a.read(res, err, &idle)
+	f := a.read(res, err)
 	if res != nil {
 		_ = res.Body.Close()
 	}
@@ -132,7 +132,7 @@ func (a *attempt) progress(phase onceward.Phase) {
 
 // read classifies the answer. The status decides before the error does: the
 // SDK's error hides it for bodies that it does not know.
-func (a *attempt) read(res *http.Response, err error, idle *atomic.Bool) *onceward.Failure {
+func (a *attempt) read(res *http.Response, err error) *onceward.Failure {
 	if res == nil {
 		return a.broken(err, onceward.PhaseSent)
 	}
@@ -145,20 +145,42 @@ func (a *attempt) read(res *http.Response, err error, idle *atomic.Bool) *oncewa
 		body, _ := io.ReadAll(io.LimitReader(res.Body, classify.MaxBody)) // what came of it is enough
 		return a.classify(classify.HTTP, body, nil)
 	}
-	in := bufio.NewReaderSize(res.Body, 32<<10)
+	in := readers.Get().(*bufio.Reader)
+	in.Reset(&waking{res.Body, a})
+	defer func() {
+		in.Reset(nil) // the pool must not hold the answer
+		readers.Put(in)
+	}()
 	begin, err := in.Peek(1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return a.broken(err, onceward.PhaseSent)
 	}
 	if isStream(res.Header.Get("Content-Type"), begin) {
-		return a.readStream(in, idle)
+		return a.readStream(in)
 	}
-	a.firstEvent(idle)
+	a.firstEvent()
 	body, err := io.ReadAll(&ticking{in, func() { a.clock.Reset(a.limits.Idle) }})
 	if err != nil {
 		return a.broken(err, onceward.PhaseBody)
 	}
 	return a.readBody(body)
+}
+
+// readers keeps the buffers of answers.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
+
+// waking notes that something came: the events of one read share a setting of
+// the clock, which costs as much as reading a small event.
+type waking struct {
+	in io.Reader
+	a  *attempt
+}
+
+// Read implements io.Reader.
+func (w *waking) Read(p []byte) (int, error) {
+	n, err := w.in.Read(p)
+	w.a.woken = true
+	return n, err
 }
 
 // isStream tells events from a JSON answer. Hosts mislabel both, so the first
@@ -192,14 +214,14 @@ func (t *ticking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (a *attempt) firstEvent(idle *atomic.Bool) {
-	idle.Store(true)
+func (a *attempt) firstEvent() {
+	a.late.Store(errIdle)
 	a.clock.Reset(a.limits.Idle)
 	a.candidate.Health.ObserveFirstEvent(time.Since(a.sentAt))
 }
 
 // readStream reads events up to the one that ends the answer.
-func (a *attempt) readStream(in io.Reader, idle *atomic.Bool) *onceward.Failure {
+func (a *attempt) readStream(in io.Reader) *onceward.Failure {
 	events := wire.NewDecoder(in)
 	for {
 		ev, err := events.Next()
@@ -212,10 +234,13 @@ func (a *attempt) readStream(in io.Reader, idle *atomic.Bool) *onceward.Failure 
 			return a.broken(err, a.phase())
 		}
 		if a.stream.Count() == 0 {
-			a.firstEvent(idle)
+			a.firstEvent()
 		}
 		end, err := a.stream.Add(ev)
-		a.clock.Reset(a.idle())
+		if a.woken || a.stream.Ended() {
+			a.woken = false
+			a.clock.Reset(a.idle())
+		}
 		a.progress(a.phase())
 		if err != nil {
 			return a.failure(onceward.ClassNetwork, a.phase(), err.Error()) // bytes were lost or mixed on the way
@@ -241,8 +266,8 @@ func (a *attempt) idle() time.Duration {
 // drain reads what follows the terminal event, so that the connection is free
 // for the next request. A second terminal event changes nothing and is noted.
 func (a *attempt) drain(events *wire.Decoder) {
-	stop := time.AfterFunc(drainFor, func() { a.cancel(errFinished) })
-	defer stop.Stop()
+	a.late.Store(errFinished)
+	a.clock.Reset(drainFor)
 	for range 64 {
 		ev, err := events.Next()
 		if err != nil {

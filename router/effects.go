@@ -158,7 +158,11 @@ func (a *attempt) observe() {
 
 // number reads a count; what is none is unknown.
 func number(h http.Header, name string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(h.Get(name)))
+	value := h.Get(name)
+	if value == "" {
+		return 0 // most answers have none, and an error would be made for it
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(value))
 	if err != nil || n < 0 {
 		return 0
 	}

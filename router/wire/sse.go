@@ -29,14 +29,17 @@ type Event struct {
 type Decoder struct {
 	in    *bufio.Reader
 	total int
-	line  []byte
+	line  []byte // longer than the reader's buffer
 	data  []byte
+	name  string // of the last event line: most repeat it
 	rest  []byte // of line, after a lone CR
 	begun bool
 }
 
 // NewDecoder reads from r.
-func NewDecoder(r io.Reader) *Decoder { return &Decoder{in: bufio.NewReaderSize(r, 32<<10)} }
+func NewDecoder(r io.Reader) *Decoder {
+	return &Decoder{in: bufio.NewReaderSize(r, 32<<10), data: make([]byte, 0, 1<<10)}
+}
 
 // Next returns the next event that has data. The error is io.EOF at the end,
 // ErrTooLarge, or the reader's.
@@ -65,11 +68,14 @@ func (d *Decoder) Next() (Event, error) {
 			ev = Event{}
 			continue
 		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
+		field, value, _ := bytes.Cut(line, colon)
+		value = bytes.TrimPrefix(value, blank)
 		switch string(field) {
 		case "event":
-			ev.Name = string(value)
+			if d.name != string(value) {
+				d.name = string(value)
+			}
+			ev.Name = d.name
 		case "data":
 			if has {
 				d.data = append(d.data, '\n')
@@ -83,8 +89,10 @@ func (d *Decoder) Next() (Event, error) {
 	}
 }
 
+var colon, blank = []byte(":"), []byte(" ")
+
 // readLine returns a line without its end. At the end of the input it returns
-// what is left and no error, then the error.
+// what is left and no error, then the error. The line is valid until the next call.
 func (d *Decoder) readLine() ([]byte, error) {
 	if d.rest != nil {
 		line, rest, more := bytes.Cut(d.rest, []byte("\r"))
@@ -94,29 +102,38 @@ func (d *Decoder) readLine() ([]byte, error) {
 		}
 		return line, nil
 	}
-	d.line = d.line[:0]
-	for {
-		part, err := d.in.ReadSlice('\n')
-		d.total += len(part)
-		d.line = append(d.line, part...)
-		switch {
-		case d.total > MaxStream:
-			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxStream)
-		case len(d.line) > MaxEvent+1024:
-			return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrTooLarge, MaxEvent)
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && len(d.line) == 0:
-			return nil, err
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, err // a broken line of a broken stream says nothing
-		}
-		break
+	line, err := d.in.ReadSlice('\n')
+	d.total += len(line)
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line, err = d.longLine(line)
 	}
-	line := bytes.TrimSuffix(d.line, []byte("\n"))
+	switch {
+	case d.total > MaxStream:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxStream)
+	case len(line) > MaxEvent+1024:
+		return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrTooLarge, MaxEvent)
+	case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
+		return nil, err // a broken line of a broken stream says nothing
+	}
+	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if before, rest, lone := bytes.Cut(line, []byte("\r")); lone {
 		line, d.rest = before, rest
 	}
 	return line, nil
+}
+
+// longLine reads on after a piece that filled the reader's buffer, as far as the
+// bounds allow.
+func (d *Decoder) longLine(piece []byte) ([]byte, error) {
+	d.line = append(d.line[:0], piece...)
+	for d.total <= MaxStream && len(d.line) <= MaxEvent+1024 {
+		part, err := d.in.ReadSlice('\n')
+		d.total += len(part)
+		d.line = append(d.line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return d.line, err
+		}
+	}
+	return d.line, nil
 }
