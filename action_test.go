@@ -11,7 +11,9 @@ import (
 func TestActionIDValidate(t *testing.T) {
 	for id, ok := range map[string]bool{
 		"refund/order-1842/v1":   true,
-		"rückzahlung/7":          true,
+		"rückzahlung/7":          false, // the SDK could not start it
+		"refund/7~!":             true,
+		"refund/7\x7f":           false,
 		"":                       false,
 		"refund/ 7":              false,
 		"refund/\u00a07":         false,

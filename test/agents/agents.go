@@ -4,6 +4,7 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -129,6 +130,46 @@ var Reader = onceward.Agent{
 	},
 }
 
+// KeepArgs hold every shape of value that a model writes.
+type KeepArgs struct {
+	ID     string `json:"id" jsonschema:"what is kept"`
+	Amount int64  `json:"amount" jsonschema:"how much"`
+	Text   string `json:"text" jsonschema:"any text"`
+	Box    Box    `json:"box"`
+	Why    string `json:"why" onceward:"incidental" jsonschema:"free text"`
+}
+
+// Box is nested.
+type Box struct {
+	Kind string  `json:"kind"`
+	List []int64 `json:"list"`
+}
+
+// Keep answers with a digest of what it was given, which is what a test compares
+// with what was recorded.
+func (a *Activities) Keep(_ context.Context, _ onceward.Action, in KeepArgs) (onceward.Receipt, error) {
+	seen, err := json.Marshal(in)
+	if err != nil {
+		return onceward.Receipt{}, err
+	}
+	return onceward.Committed(onceward.DigestBytes(seen)), nil
+}
+
+// FindKept never finds anything.
+func (a *Activities) FindKept(context.Context, onceward.Action, KeepArgs) (onceward.Receipt, error) {
+	return onceward.Absent(), nil
+}
+
+// Keeper keeps what it is given.
+var Keeper = onceward.Agent{
+	Name: "keeper", Instructions: "Keep what you are given.", Task: "refund",
+	Tools: []onceward.Tool{
+		onceward.Write(onceward.Spec{Name: "keep", Settle: Settle},
+			func(in KeepArgs) onceward.ActionID { return onceward.ActionID("keep/" + in.ID) },
+			(*Activities).Keep, (*Activities).FindKept),
+	},
+}
+
 // Talker has no tools.
 var Talker = onceward.Agent{Name: "talker", Instructions: "Answer at length.", Task: "long"}
 
@@ -147,6 +188,9 @@ func OnceWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, err
 }
 func VerifiedWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
 	return workflows.RunAgent(ctx, Verified, in)
+}
+func KeeperWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Keeper, in)
 }
 func ReaderWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
 	return workflows.RunAgent(ctx, Reader, in)
@@ -184,5 +228,5 @@ type Registration struct {
 // no tools; Refunds is carried out by the sample's own.
 var All = []Registration{
 	{KeyedWorkflow, Keyed}, {PatientWorkflow, Patient}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
-	{ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
+	{KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
 }
