@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"reflect"
@@ -82,4 +83,51 @@ func same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(bytes.ReplaceAll(x, []byte("null"), []byte("[]")), bytes.ReplaceAll(y, []byte("null"), []byte("[]")))
+}
+
+func FuzzStringsAreWrittenAsEncodingJSONWritesThem(f *testing.F) {
+	for _, s := range []string{"", "plain", "a\"b", `a\b`, "<&>", "é\u2028", "\x00\x7f", "\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w writer
+		if got := w.str(s).buf; !bytes.Equal(got, want) {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	})
+}
+
+func BenchmarkStream54Events(b *testing.B) {
+	var answer bytes.Buffer
+	add := func(event string) { answer.WriteString("data: " + event + "\n\n") }
+	add(`{"type":"response.created","response":{"id":"resp_1","status":"in_progress"}}`)
+	for range 51 {
+		add(`{"type":"response.output_text.delta","output_index":0,"delta":"hello "}`)
+	}
+	add(`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}`)
+	add(`{"type":"response.completed","response":{"id":"resp_1","status":"completed","model":"m","output":[],"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":10,"output_tokens_details":{"reasoning_tokens":2}}}}`)
+	in := bufio.NewReaderSize(nil, 32<<10)
+	b.SetBytes(int64(answer.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		in.Reset(bytes.NewReader(answer.Bytes()))
+		events := NewDecoder(in)
+		var s Stream
+		for end := false; !end; {
+			ev, err := events.Next()
+			if err != nil {
+				b.Fatal(err)
+			}
+			if end, err = s.Add(ev); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if a, err := s.Answer(); err != nil || len(a.Messages) != 1 {
+			b.Fatalf("%+v %v", a, err)
+		}
+	}
 }

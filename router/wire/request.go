@@ -84,12 +84,29 @@ func (w *writer) raw(s string) *writer { w.buf = append(w.buf, s...); return w }
 func (w *writer) flag(b bool) *writer { w.buf = strconv.AppendBool(w.buf, b); return w }
 
 func (w *writer) str(s string) *writer {
+	if verbatim(s) {
+		w.buf = append(w.buf, '"')
+		w.buf = append(w.buf, s...)
+		w.buf = append(w.buf, '"')
+		return w
+	}
 	enc, err := json.Marshal(s)
 	if err != nil { // a string always encodes
 		enc = []byte(`""`)
 	}
 	w.buf = append(w.buf, enc...)
 	return w
+}
+
+// verbatim reports whether encoding/json writes s as it stands.
+func verbatim(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c < ' ' || c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }
 
 func (w *writer) tools(tools []onceward.ToolDecl, c onceward.Capability) error {
