@@ -16,6 +16,7 @@ var (
 	goBlock   = regexp.MustCompile("(?s)```go\n(package .*?)```")
 	moduleRow = regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`)
 	pageLink  = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
+	testName  = regexp.MustCompile("`(Test[A-Z][A-Za-z]+)`")
 	makeWord  = regexp.MustCompile("[`$] ?make ([a-z][a-z-]*)")
 )
 
@@ -126,5 +127,49 @@ func TestDocsNameMakeTargetsThatAreThere(t *testing.T) {
 	}
 	if named == 0 {
 		t.Error("no page names a target: the pattern found nothing")
+	}
+}
+
+// A guarantee without a test that shows it is a wish.
+func TestGuaranteesNameTestsThatAreThere(t *testing.T) {
+	t.Parallel()
+	there := map[string]bool{}
+	files, err := filepath.Glob("../*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"../*/*_test.go", "../*/*/*_test.go"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
+	}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range declared.FindAllStringSubmatch(string(raw), -1) {
+			there[name[1]] = true
+		}
+	}
+	named := 0
+	for line := range strings.Lines(readPage(t, "docs/guarantees.md")) {
+		names := testName.FindAllStringSubmatch(line, -1)
+		row := strings.HasPrefix(line, "| ") && !strings.Contains(line, "shown by |")
+		if row && len(names) == 0 {
+			t.Errorf("docs/guarantees.md: no test shows %s", line)
+		}
+		for _, name := range names {
+			named++
+			if !there[name[1]] {
+				t.Errorf("docs/guarantees.md names %s, which is nowhere", name[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("docs/guarantees.md names no test")
 	}
 }

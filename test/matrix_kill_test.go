@@ -128,3 +128,32 @@ func TestWorkersAreKilledThreeTimesAtOnePoint(t *testing.T) {
 		})
 	}
 }
+
+// The same faults meet the other kinds of writes.
+func TestEachKindOfWriteMeetsALostWorkerAndALaggingRead(t *testing.T) {
+	rejected := func(t *testing.T, b *harness.Bench, run *harness.Run, order string) {
+		t.Helper()
+		waiting := awaitsOperator(b, harness.Action(order))
+		resolve(t, b, harness.Action(order), onceward.Resolve{Status: onceward.StatusRejected, By: "ops", Version: waiting.Version})
+	}
+	lost := payments.Fault{Kind: payments.CommitThenDrop, Times: 1}
+	lags := payments.Fault{Kind: payments.Lag, Delay: time.Hour}
+	killed := func(b *harness.Bench) { b.OnAfterCommit(first(func() { killLive(b) })) }
+	options := func(p payments.Config) harness.Options { return harness.Options{Lease: shortLease, Payments: p} }
+	table(t, map[string]fault{
+		"keyed, killed before it is sent: paid once": {workflow: "KeyedWorkflow", options: options(payments.Config{Dedupe: true}),
+			worker: []string{"--kill-at=commit_start"}, want: paid(died)},
+		"keyed, killed when it is paid: the read finds it": {workflow: "KeyedWorkflow", options: options(payments.Config{Dedupe: true}),
+			arm: killed, want: paid(died), check: expect(onceward.StateCommitted, onceward.VerifiedByRead, 1)},
+		"neither, killed before it may have been sent: a person decides": {workflow: "UnsettledWorkflow", options: options(payments.Config{}),
+			worker: []string{"--kill-at=commit_start"}, during: rejected,
+			want: harness.Want{Outcome: onceward.OutcomeCompleted, Deaths: 1, Text: "rejected"}},
+		"neither, killed when it is paid: the read finds it": {workflow: "UnsettledWorkflow", options: options(payments.Config{}),
+			arm: killed, want: paid(died), check: expect(onceward.StateCommitted, onceward.VerifiedByRead, 1)},
+		"neither, and a read that lags: a person decides, and decides wrongly": {workflow: "UnsettledWorkflow", options: options(payments.Config{Fault: lost, ReadFault: lags}),
+			during: rejected, want: harness.Want{Outcome: onceward.OutcomeCompleted, Refunds: 1, Posts: 1, Text: "rejected"}},
+		// The residual: Settle says less than the truth.
+		"settle, and a read that lags longer: paid twice": {options: options(payments.Config{Fault: lost, ReadFault: lags}),
+			want: paid(twoPosts, func(w *harness.Want) { w.Refunds = 2 })},
+	})
+}
