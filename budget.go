@@ -70,7 +70,7 @@ func (u *Use) GiveBack(ceiling MicroUSD) {
 // Settle replaces the reservation of an attempt by its cost.
 func (u *Use) Settle(ceiling, cost MicroUSD) {
 	u.Reserved -= ceiling
-	u.Spent += cost
+	u.Spent += min(max(cost, 0), MaxCost)
 }
 
 // Remaining returns what is left for reservations.
@@ -104,12 +104,25 @@ type Price struct {
 	Output      MicroUSD `json:"output"`
 }
 
-// Cost returns the price of a usage, rounded up to a millionth of a dollar.
+// MaxCost is the most that a cost can be, a billion dollars: sums of it stay far
+// from where integers wrap around.
+const MaxCost MicroUSD = 1e15
+
+// Cost returns the price of a usage, rounded up to a millionth of a dollar and
+// at most MaxCost. A number that a resource reports must never make a cost wrap
+// around into a budget that grows.
 func (p Price) Cost(u Usage) MicroUSD {
 	cached := min(max(u.CachedTokens, 0), max(u.InputTokens, 0))
 	fresh := max(u.InputTokens, 0) - cached
-	total := int64(fresh)*int64(p.Input) + int64(cached)*int64(p.CachedInput) + int64(max(u.OutputTokens, 0))*int64(p.Output)
-	return MicroUSD((total + 999_999) / 1_000_000)
+	total := float64(fresh)*float64(p.Input) + float64(cached)*float64(p.CachedInput) + float64(max(u.OutputTokens, 0))*float64(p.Output)
+	if total >= float64(MaxCost)*1e6 {
+		return MaxCost
+	}
+	if total > 1<<52 { // beyond what a float64 counts exactly, a millionth of a dollar is no matter
+		return MicroUSD(total/1e6) + 1
+	}
+	exact := int64(fresh)*int64(p.Input) + int64(cached)*int64(p.CachedInput) + int64(max(u.OutputTokens, 0))*int64(p.Output)
+	return MicroUSD((exact + 999_999) / 1_000_000)
 }
 
 // Ceiling returns the most an attempt can cost: all its input uncached and all

@@ -1,6 +1,7 @@
 package onceward_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestPriceCost(t *testing.T) {
 		"one token rounds up":   {onceward.Usage{InputTokens: 1}, 2},
 		"output":                {onceward.Usage{OutputTokens: 100}, 1000},
 		"more cached than read": {onceward.Usage{InputTokens: 10, CachedTokens: 50}, 2},
+		"an absurd number":      {onceward.Usage{InputTokens: 9223372036900, OutputTokens: 5}, 11529215046176},
+		"the largest number":    {onceward.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}, onceward.MaxCost},
 		"negative is nothing":   {onceward.Usage{InputTokens: -5, OutputTokens: -5}, 0},
 	} {
 		if got := price.Cost(c.usage); got != c.want {

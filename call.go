@@ -140,6 +140,10 @@ type ActResult struct {
 type ActionInput struct {
 	Act     ActInput `json:"act"`
 	Resolve *Resolve `json:"resolve,omitempty"`
+	// Commits and Reconciled are those of the executions before a resolve-only
+	// one: a decision must not make an effect look as if nobody had sent it.
+	Commits    int `json:"commits,omitempty"`
+	Reconciled int `json:"reconciled,omitempty"`
 }
 
 // CommitInput is the input of a write tool's commit and find activities.

@@ -3,6 +3,8 @@ package onceward
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -45,8 +47,10 @@ func (c Complete) Validate() error {
 
 func operatorText(what, by, text string) error {
 	switch {
-	case by == "":
+	case strings.TrimSpace(by) == "":
 		return fmt.Errorf("%s: by is empty: say who decides", what)
+	case strings.ContainsFunc(by, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("%s: by holds a character that cannot be printed on one line", what)
 	case len(by) > MaxRef:
 		return fmt.Errorf("%s: by has %d bytes, at most %d", what, len(by), MaxRef)
 	case len(text) > MaxOperatorText:

@@ -2,7 +2,9 @@ package onceward
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -60,6 +62,8 @@ func (r Receipt) Validate(allowed ...ReceiptStatus) error {
 		return fmt.Errorf("committed receipt without a ref")
 	case len(r.Ref) > MaxRef:
 		return fmt.Errorf("receipt ref has %d bytes, at most %d", len(r.Ref), MaxRef)
+	case strings.ContainsFunc(r.Ref, func(c rune) bool { return !unicode.IsPrint(c) }):
+		return fmt.Errorf("receipt ref %q holds a character that cannot be printed on one line", r.Ref)
 	case !utf8.ValidString(r.Ref) || !utf8.ValidString(r.Reason):
 		return fmt.Errorf("receipt is not UTF-8")
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -28,10 +30,24 @@ func ReadFunc(tool Tool) func(context.Context, onceward.ReadInput) (onceward.Ite
 			if int(activity.GetInfo(ctx).Attempt) < in.MaxAttempts && ctx.Err() == nil {
 				return onceward.Item{}, err
 			}
-			return onceward.CallError(in.CallID, "tool_failed", err.Error()), nil
+			activity.GetLogger(ctx).Warn("the tool failed for the last time", "tool", tool.Tool.Spec.Name, "error", err)
+			return onceward.CallError(in.CallID, "tool_failed", told(err)), nil
 		}
 		return outputItem(in.CallID, out), nil
 	}
+}
+
+// told is what the model hears of a tool's last error. The errors of a network
+// hold addresses of the inside, which would end in an answer to a customer; they
+// stay in the log and in the history's earlier attempts.
+func told(err error) string {
+	var address *url.Error
+	var network net.Error
+	var op *net.OpError
+	if errors.As(err, &address) || errors.As(err, &network) || errors.As(err, &op) {
+		return "the tool's service did not answer"
+	}
+	return err.Error()
 }
 
 // outputItem writes a tool's result as the model reads it: a JSON string as its

@@ -14,6 +14,8 @@ import (
 const (
 	// actTimeout bounds one Act; it starts or attaches and waits about 2 s.
 	actTimeout = 20 * time.Second
+	// askTimeout bounds an ask with all its retries.
+	askTimeout = 2 * time.Minute
 	// firstAsk and lastAsk bound the back-off between two asks for a receipt.
 	firstAsk = time.Second
 	lastAsk  = 30 * time.Second
@@ -136,6 +138,10 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 	var people time.Duration // waited for people on this call
 	for pause := firstAsk; ; {
 		result, err := r.ask(ctx, turn, input)
+		if err != nil && ctx.Err() == nil { // Temporal could not start or read the action; nothing says that it will
+			result = onceward.ActResult{Pending: true, Receipt: r.known(input, cutSummary(err.Error()))}
+			err = nil
+		}
 		if err != nil { // the run is cancelled: the action goes on without it
 			r.learn(ctx, input)
 			return r.writeItem(ctx, call.CallID, "not_awaited", "the run was cancelled before the receipt came"), onceward.OutcomeCancelled, "the run was cancelled"
@@ -176,13 +182,15 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 }
 
 // ask starts the action or attaches to it. Act is idempotent, so Temporal
-// retries it for ever; only a cancelled run ends it.
+// retries it, for as long that a passing fault of the service is no matter.
 func (r *Run) ask(ctx workflow.Context, turn int, input onceward.ActInput) (onceward.ActResult, error) {
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: actTimeout,
-		HeartbeatTimeout:    r.plan.Heartbeat, // a worker that is lost while it waits is noticed soon
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
-		Summary:             cutSummary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
+		// Bounded, so that an action that can never be started meets the deadline.
+		ScheduleToCloseTimeout: askTimeout,
+		HeartbeatTimeout:       r.plan.Heartbeat, // a worker that is lost while it waits is noticed soon
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
+		Summary:                cutSummary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
 	})
 	var result onceward.ActResult
 	err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(ctx, &result)
@@ -232,6 +240,19 @@ func (r *Run) note(receipt onceward.ActionReceipt) {
 		}
 	}
 	r.actions = append(r.actions, receipt)
+}
+
+// known returns what the ledger has of an action, for a run that cannot ask.
+func (r *Run) known(input onceward.ActInput, why string) onceward.ActionReceipt {
+	for _, receipt := range r.actions {
+		if receipt.ActionID == input.ActionID {
+			return receipt
+		}
+	}
+	return onceward.ActionReceipt{
+		ActionID: input.ActionID, Agent: input.Agent, Run: input.Run, Tool: input.Tool, Digest: input.Digest,
+		Status: onceward.StateProposed, Reason: why,
+	}
 }
 
 func (r *Run) final(id onceward.ActionID) bool {

@@ -35,7 +35,7 @@ type action struct {
 func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionReceipt, error) {
 	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: onceward.ActionReceipt{
 		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, Tool: in.Act.Tool, Digest: in.Act.Digest,
-		Status: onceward.StateProposed,
+		Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
 	}}
 	a.stamp(ctx)
 	work, _ := workflow.NewDisconnectedContext(ctx)

@@ -75,7 +75,8 @@ func (a *action) record(ctx workflow.Context, r onceward.Resolve) {
 	if r.Status == onceward.StatusCommitted {
 		state = onceward.StateCommitted
 	}
-	a.to(ctx, state, r.Note)
+	// The note is for the record; the reason is what the model is told.
+	a.to(ctx, state, "decided by an operator")
 }
 
 func (a *action) refuse(err error) {
