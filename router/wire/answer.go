@@ -366,11 +366,15 @@ func setMember(to *int, name string, object []byte) bool {
 	return plain(object, func(key, value []byte) bool { return string(key) != name || setCount(to, value) })
 }
 
-// readUsage reads a usage object. Absent, negative and all-zero usage is
+// maxTokens is more than any attempt can use. A number beyond it is a fault of
+// the host, and sums of such numbers wrap around.
+const maxTokens = 1_000_000_000
+
+// readUsage reads a usage object. Absent, negative, absurd and all-zero usage is
 // unknown: hosts send zeros where they did not count.
 func readUsage(raw []byte) onceward.Usage {
 	var u usage
-	if empty(raw) || u.read(raw) != nil || u.Input < 0 || u.Output < 0 || u.Input == 0 && u.Output == 0 {
+	if empty(raw) || u.read(raw) != nil || u.Input < 0 || u.Output < 0 || u.Input > maxTokens || u.Output > maxTokens || u.Input == 0 && u.Output == 0 {
 		return onceward.Usage{}
 	}
 	return onceward.Usage{

@@ -108,7 +108,8 @@ func TestUsageThatSaysNothingIsUnknown(t *testing.T) {
 	for raw, known := range map[string]bool{
 		`null`: false, `{}`: false, `{"input_tokens":0,"output_tokens":0,"total_tokens":0}`: false,
 		`{"input_tokens":-1,"output_tokens":5}`: false, `"many"`: false,
-		`{"input_tokens":7,"output_tokens":0}`: true,
+		`{"input_tokens":7,"output_tokens":0}`:             true,
+		`{"input_tokens":9223372036900,"output_tokens":5}`: false, // more than any attempt can use
 	} {
 		if u := readUsage([]byte(raw)); u.Known != known {
 			t.Errorf("%s: %+v", raw, u)
