@@ -3,11 +3,14 @@
 package router
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,36 +22,74 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/wire"
 )
 
 // BenchmarkCallOverhead compares three ways to make the same request of the same
-// server and read its answer of 55 events to the end: a bare HTTP client, the
+// server and read its answer of 54 events to the end: a bare HTTP client, the
 // SDK that the router sends with, and the router. The ways take turns, so that
-// what else the machine does falls on all of them, and what counts is the
-// processor time of this process: user and system, server and collector
-// included. The figures are medians of the turns.
+// what else the machine does falls on all of them. What counts is the processor
+// time of this process, user and system, the collector's included; the server is
+// a process of its own. The figures are medians of the turns.
 func BenchmarkCallOverhead(b *testing.B) {
-	events := []string{evCreated, evAdded}
-	for range 50 {
-		events = append(events, `{"type":"response.output_text.delta","output_index":0,"delta":"hello "}`)
-	}
-	s := serve(b, stream(append(events, evDone, evEnd)...))
+	url := serverProcess(b)
 	for _, kb := range []int{2, 48} {
 		b.Run(fmt.Sprintf("%dKB", kb), func(b *testing.B) {
-			r := pool(b, Config{}, resource("a", s.URL+"/v1"))
+			r := pool(b, Config{}, resource("a", url+"/v1"))
 			req := routed(b, r, "a")
-			for range kb { // a transcript of turns, about 1 KB each
+			for range kb { // of a transcript
 				req.Items = append(req.Items, text(b, "user", strings.Repeat("How is my order? ", 27)), text(b, "assistant", strings.Repeat("It is on its way. ", 21)))
 			}
-			mustCall(b, r, req)
-			body := s.body.Load().([]byte)
-			compare(b, len(body), []way{
-				{"bare", bareCall(b, s.URL, body)},
-				{"sdk", sdkCall(b, s.URL, body)},
+			rendered, err := responses{}.render(req, wire.Target{Deployment: "dep-a", Boundary: "a", Capability: capable(), MaxOutputTokens: 1000})
+			if err != nil {
+				b.Fatal(err)
+			}
+			compare(b, len(rendered.Body), []way{
+				{"bare", bareCall(b, url, rendered.Body)},
+				{"sdk", sdkCall(b, url, rendered.Body)},
 				{"router", func() { mustCall(b, r, req) }},
 			})
 		})
 	}
+}
+
+// serverVariable makes a run of this test binary the benchmark's server.
+const serverVariable = "ONCEWARD_BENCH_SERVER"
+
+// TestServerOfBenchmark is that server. It ends with its standard input.
+func TestServerOfBenchmark(t *testing.T) {
+	if os.Getenv(serverVariable) == "" {
+		t.Skip("only for benchmarks")
+	}
+	events := []string{evCreated, evAdded}
+	for range 50 {
+		events = append(events, `{"type":"response.output_text.delta","output_index":0,"delta":"hello "}`)
+	}
+	s := serve(t, stream(append(events, evDone, evEnd)...))
+	fmt.Println(s.URL)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func serverProcess(b *testing.B) (url string) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestServerOfBenchmark$")
+	cmd.Env = append(os.Environ(), serverVariable+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	url, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(url)
 }
 
 // way is one way to do the same.

@@ -16,15 +16,13 @@ func Redact(s string) string {
 	// Twice the limit is read, so that a key is not cut before it is seen whole.
 	s = clip(s, 2*onceward.MaxFailureMessage)
 	var out strings.Builder
-	out.Grow(len(s))
+	done := 0   // what of s is in out; nothing, while nothing was replaced
 	secret := 0 // how many of the words to come follow "Bearer" or "api key:"
-	for i := 0; i < len(s); {
-		start := i
+	for i := 0; i < len(s) && out.Len()+i-done <= onceward.MaxFailureMessage; {
 		for i < len(s) && !wordByte[s[i]] {
 			i++
 		}
-		out.WriteString(s[start:i])
-		start = i
+		start := i
 		var seen byte
 		for i < len(s) && wordByte[s[i]] {
 			seen |= marks[s[i]]
@@ -34,13 +32,19 @@ func Redact(s string) string {
 		if word == "" {
 			break
 		}
-		if secret == 0 && seen == 0 && len(word) < 32 {
-			out.WriteString(word) // letters only: most words
-		} else {
-			out.WriteString(redactWord(word, secret > 0))
+		if secret != 0 || seen != 0 || len(word) >= 32 { // else letters only: most words
+			if safe := redactWord(word, secret > 0); safe != word {
+				out.WriteString(s[done:start])
+				out.WriteString(safe)
+				done = i
+			}
 		}
 		secret = secretAfter(word, s[i:], secret)
 	}
+	if done == 0 {
+		return clip(s, onceward.MaxFailureMessage)
+	}
+	out.WriteString(s[done:])
 	return clip(out.String(), onceward.MaxFailureMessage)
 }
 

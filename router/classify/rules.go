@@ -1,6 +1,7 @@
 package classify
 
 import (
+	mathbits "math/bits"
 	"regexp"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ type compiled struct {
 	codes       map[string]int16
 	phraseRules [][]uint8 // phrase -> the rules that name it in any
 	codeRules   [][]uint8 // code -> the rules that name it
+	unasked     ruleSet   // the rules that can match without one of their codes or any phrases
 	waitPhrases []int16
 	neverConn   []int16
 }
@@ -106,6 +108,9 @@ func compile() *compiled {
 				}
 				t.codeRules[id] = append(t.codeRules[id], number)
 			}
+			if len(r.any) == 0 && (len(r.codes) == 0 || len(r.all) > 0) {
+				t.unasked.set(number)
+			}
 			t.rules = append(t.rules, r)
 		}
 	}
@@ -132,10 +137,13 @@ func codeKey(s string) string {
 func decide(e *envelope) *rule {
 	t := table()
 	text := e.errorText()
-	for i := range t.rules {
-		r := &t.rules[i]
-		if r.hit(e, i, text) && !e.phrases.hasAny(r.noneIDs) && (r.when == nil || r.when(e)) {
-			return r
+	for part, always := range t.unasked {
+		for left := e.codeHits[part] | e.textHits[part] | always; left != 0; left &= left - 1 {
+			i := part<<6 + mathbits.TrailingZeros64(left)
+			r := &t.rules[i]
+			if r.hit(e, i, text) && !e.phrases.hasAny(r.noneIDs) && (r.when == nil || r.when(e)) {
+				return r
+			}
 		}
 	}
 	return &t.rules[len(t.rules)-1]

@@ -199,7 +199,7 @@ func (s *scanner) word(z zone, key string) {
 // keyName is the key in lower case; known keys cost no allocation.
 func keyName(raw []byte) string {
 	var buf [32]byte
-	if len(raw) > len(buf) {
+	if len(raw) > len(buf) || len(raw) > 0 && keyLengths[raw[0]]&(1<<len(raw)) == 0 {
 		return unknownKey
 	}
 	for i, c := range raw {

@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -53,10 +54,18 @@ func (e *envelope) addExceptions(b []byte) {
 		}
 		break
 	}
-	if open := bytes.Index(b, []byte("error occurred (")); open >= 0 {
-		name, _, ok := bytes.Cut(b[open+len("error occurred ("):], []byte(")"))
-		if ok {
-			e.addCodeBytes(name)
+	for rest := b; ; {
+		open := bytes.IndexByte(rest, '(')
+		if open < 0 {
+			return
+		}
+		before := rest[:open]
+		rest = rest[open+1:]
+		if bytes.HasSuffix(before, []byte("error occurred ")) {
+			if name, _, ok := bytes.Cut(rest, []byte(")")); ok {
+				e.addCodeBytes(name)
+			}
+			return
 		}
 	}
 }
@@ -81,8 +90,8 @@ func nestedJSON(b []byte) int {
 	return -1
 }
 
-// addText appends b in lower case with one kind of quote and single spaces,
-// and feeds the phrase index on the way. Texts are kept apart by a line break.
+// addText appends b in lower case with one kind of quote and single spaces, and
+// looks for the phrases in it. Texts are kept apart by a line break.
 func (e *envelope) addText(b []byte) {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 {
@@ -91,31 +100,36 @@ func (e *envelope) addText(b []byte) {
 	if len(e.first) == 0 {
 		e.first = append(e.first, clipBytes(b, maxSummary)...)
 	}
-	t := table()
-	ix := t.index
-	state := 0 // a phrase never spans two texts
-	text := e.text
-	for i := 0; i < len(b) && len(text) < maxText; i++ {
+	n := len(e.text)
+	room := max(maxText-n, 0)
+	text := slices.Grow(e.text, min(len(b), room)+1)[:n+min(len(b), room)]
+	last := byte(0)
+	for i := 0; i < len(b) && n < len(text); i++ {
 		c := fold[b[i]]
 		if c == 0xE2 && i+2 < len(b) && b[i+1] == 0x80 && b[i+2] >= 0x98 && b[i+2] <= 0x9F {
 			c = '\'' // typographic quotes
 			i += 2
 		}
-		if c == ' ' && len(text) > 0 && text[len(text)-1] == ' ' {
+		if c == ' ' && last == ' ' {
 			continue
 		}
-		text = append(text, c)
-		state = int(ix.next[state*ix.width+int(ix.class[c])])
-		if len(ix.out[state]) > 0 {
-			for _, id := range ix.out[state] {
-				e.phrases.set(id)
-				for _, r := range t.phraseRules[id] {
-					e.textHits.set(r)
-				}
-			}
+		last = c
+		text[n] = c
+		n++
+	}
+	t := table()
+	t.index.find(text[len(e.text):n], func(state uint16) { e.found(t, state) }) // a phrase never spans two texts
+	e.text = append(text[:n], '\n')
+}
+
+// found takes the phrases that end in a state.
+func (e *envelope) found(t *compiled, state uint16) {
+	for _, id := range t.index.out[state] {
+		e.phrases.set(id)
+		for _, r := range t.phraseRules[id] {
+			e.textHits.set(r)
 		}
 	}
-	e.text = append(text, '\n')
 }
 
 // fold maps upper case to lower, every quote to one and white space to blank.
@@ -216,7 +230,7 @@ func (e *envelope) addHTML(b []byte) {
 }
 
 func hasTag(b []byte, tag string) bool {
-	return len(b) > len(tag) && bytes.EqualFold(b[1:1+len(tag)], []byte(tag))
+	return len(b) > len(tag) && b[1]|0x20 == tag[0] && bytes.EqualFold(b[1:1+len(tag)], []byte(tag))
 }
 
 // proseStatus finds the status in texts such as "Error code: 429 - ...",

@@ -43,6 +43,16 @@ var knownKeys = func() map[string]string {
 	return m
 }()
 
+// keyLengths has, for the first byte of a key in either case, a bit for each
+// length of a known key that begins so: most unknown keys are told by it.
+var keyLengths = func() (lengths [256]uint64) {
+	for k := range knownKeys {
+		lengths[k[0]] |= 1 << len(k)
+		lengths[k[0]&^0x20] |= 1 << len(k)
+	}
+	return lengths
+}()
+
 // enter returns the zone of an object found under key in zone z.
 func (e *envelope) enter(z zone, key string) zone {
 	switch z {
