@@ -76,6 +76,7 @@ type Bench struct {
 	live    *Worker
 	deaths  int
 	wait    sync.WaitGroup
+	resets  map[string][]string // run ids that resets made, by workflow id
 
 	beforeCommit, afterCommit, onRead, onPost func(n int) // set before the first worker is started
 	seen                                      struct {

@@ -64,7 +64,9 @@ func (r *Run) Chain() []History {
 	return r.b.Chain(r.ID)
 }
 
-// Chain fetches every execution of a workflow id, oldest first.
+// Chain fetches every execution of a workflow id, oldest first. Executions that
+// this bench's resets made and that a later reset left aside are among them: what
+// they sent counts, although the newest execution does not name them.
 func (b *Bench) Chain(workflowID string) []History {
 	b.t.Helper()
 	var chain []History
@@ -82,7 +84,18 @@ func (b *Bench) Chain(workflowID string) []History {
 		}
 	}
 	slices.Reverse(chain)
+	for _, runID := range b.madeByReset(workflowID) {
+		if !slices.ContainsFunc(chain, func(h History) bool { return h.RunID == runID }) {
+			chain = slices.Insert(chain, len(chain)-1, b.History(workflowID, runID))
+		}
+	}
 	return chain
+}
+
+func (b *Bench) madeByReset(workflowID string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.resets[workflowID])
 }
 
 // Attempt is a model attempt as the histories of a chain tell it.

@@ -173,6 +173,12 @@ func (b *Bench) ResetExecution(workflowID, runID string, workflowTaskFinished in
 	if err != nil {
 		b.t.Fatalf("reset %s to %d: %v", workflowID, workflowTaskFinished, err)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.resets == nil {
+		b.resets = map[string][]string{}
+	}
+	b.resets[workflowID] = append(b.resets[workflowID], answer.GetRunId())
 	return answer.GetRunId()
 }
 
