@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"go.temporal.io/sdk/client"
@@ -59,24 +60,40 @@ func TestRecordedStoryGivesTheReportThatWasPrinted(t *testing.T) {
 	}
 }
 
-// The same action cut off after each event is what show sees while it goes on.
-func TestRecordedActionCutAnywhereIsReadable(t *testing.T) {
-	t.Parallel()
-	whole := recorded(t, "refund-story.action.json")
-	var last onceward.ActionState
-	var states []onceward.ActionState
-	for n := range whole.Events {
-		r, err := BuildAction(Execution{RunID: whole.RunID, Events: whole.Events[:n+1]})
+// cut reads an action cut off after each event, which is what show sees while it
+// goes on, or while no worker takes it on. It returns the states in order.
+func cut(t *testing.T, x Execution) (changes []onceward.ActionState, at []onceward.ActionReceipt) {
+	t.Helper()
+	for n := range x.Events {
+		r, err := BuildAction(Execution{RunID: x.RunID, Events: x.Events[:n+1]})
 		if err != nil {
 			t.Fatalf("after %d events: %v", n+1, err)
 		}
-		if r.Status != last && r.Status != onceward.StateAwaitingOperator {
-			states = append(states, r.Status)
+		if len(changes) == 0 || changes[len(changes)-1] != r.Status {
+			changes = append(changes, r.Status)
 		}
-		last = r.Status
+		at = append(at, r)
 	}
-	want := []onceward.ActionState{onceward.StateProposed, onceward.StateCommitting, onceward.StateReconciling, onceward.StateCommitted}
-	if len(states) < len(want) || states[0] != want[0] || states[len(states)-1] != want[len(want)-1] {
-		t.Errorf("the states were %v, want %v", states, want)
+	return changes, at
+}
+
+// Only an action that has told its run so awaits an operator: not one whose timer
+// has fired, whose worker was killed or that has a workflow task to come.
+func TestRecordedActionCutAnywhereIsInTheStateItWasIn(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]onceward.ActionState{
+		"refund-story.action.json": {onceward.StateProposed, onceward.StateCommitting, onceward.StateReconciling, onceward.StateCommitted},
+		"resolved.action.json":     {onceward.StateProposed, onceward.StateCommitting, onceward.StateReconciling, onceward.StateAwaitingOperator, onceward.StateCommitted},
+		"reset.action.json":        {onceward.StateProposed, onceward.StateCommitting, onceward.StateAwaitingOperator, onceward.StateCommitted},
+	} {
+		got, at := cut(t, recorded(t, name))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the states were %v, want %v", name, got, want)
+		}
+		for n, r := range at {
+			if r.Status == onceward.StateAwaitingOperator && r.Version == 0 {
+				t.Errorf("%s: after %d events it awaits an operator and has no version to decide", name, n+1)
+			}
+		}
 	}
 }
