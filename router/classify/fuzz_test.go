@@ -2,7 +2,9 @@ package classify
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -90,6 +92,9 @@ func TestPhraseTableFits(t *testing.T) {
 	if n := len(tab.index.out); n >= 1<<16 {
 		t.Errorf("%d states do not fit 16 bits", n)
 	}
+	if n := tab.index.most; n > math.MaxUint8 {
+		t.Errorf("a phrase of %d bytes: the depth of a state has 8 bits", n)
+	}
 	for _, r := range tab.rules {
 		if !r.class.Known() {
 			t.Errorf("rule with unknown class %q", r.class)
@@ -115,4 +120,33 @@ func TestTransportErrorsAreReadFromErr(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", text, got.Class, want)
 		}
 	}
+}
+
+// foldEight is a copy of fold for eight bytes; this holds them together.
+func FuzzEightBytesAreFoldedAsOne(f *testing.F) {
+	for _, s := range []string{"ABCxyz@[", "a  b c d", " leading", "\"quoted`", "tab\there", "99.9 {|}", "caf\xc3\xa9 ok", "trailing "} {
+		f.Add([]byte(s), false)
+		f.Add([]byte(s), true)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, after bool) {
+		if len(in) < 8 {
+			return
+		}
+		last := uint8(0)
+		if after {
+			last = 1
+		}
+		got, ok := foldEight(binary.LittleEndian.Uint64(in), last)
+		var want [8]byte
+		plain, blank := true, after
+		for i, c := range in[:8] {
+			want[i] = fold[c]
+			lower := c >= 'A' && c <= 'Z'
+			plain = plain && c < 0x80 && (want[i] == c || lower) && c >= ' ' && !(blank && c == ' ')
+			blank = c == ' '
+		}
+		if ok != plain || ok && got != binary.LittleEndian.Uint64(want[:]) {
+			t.Fatalf("%q after a blank %v: %x %v, want %x %v", in[:8], after, got, ok, want, plain)
+		}
+	})
 }

@@ -20,13 +20,14 @@ type phraseIndex struct {
 	ends  uint16    // the first state in which a phrase ends; in all after it one does too
 	out   [][]int16 // phrases that end in a state
 	most  int       // bytes of the longest phrase
+	depth []uint8   // of a state: how many bytes of a phrase it stands for
 }
 
 func newPhraseIndex(phrases []string) *phraseIndex {
 	ix := &phraseIndex{}
 	total := 1 + ix.columns(phrases)
 	ix.next = make([]uint16, ix.width, total*ix.width)
-	ix.out = make([][]int16, 1, total)
+	ix.out, ix.depth = make([][]int16, 1, total), make([]uint8, 1, total)
 	for id, p := range phrases {
 		ix.insert(p, int16(id))
 	}
@@ -64,6 +65,7 @@ func (ix *phraseIndex) insert(p string, id int16) {
 		if ix.next[slot] == 0 {
 			ix.next[slot] = uint16(len(ix.out))
 			ix.out = append(ix.out, nil)
+			ix.depth = append(ix.depth, uint8(i+1))
 			ix.next = append(ix.next, make([]uint16, ix.width)...)
 		}
 		state = int(ix.next[slot])
@@ -106,10 +108,10 @@ func (ix *phraseIndex) renumber(order []int) {
 	for i, s := range order {
 		number[s] = uint16(i)
 	}
-	next, out := make([]uint16, len(ix.next)), make([][]int16, len(order))
+	next, out, depth := make([]uint16, len(ix.next)), make([][]int16, len(order)), make([]uint8, len(order))
 	ix.ends = uint16(len(order))
 	for i, s := range order {
-		out[i] = ix.out[s]
+		out[i], depth[i] = ix.out[s], ix.depth[s]
 		if len(out[i]) > 0 {
 			ix.ends = min(ix.ends, uint16(i))
 		}
@@ -117,7 +119,7 @@ func (ix *phraseIndex) renumber(order []int) {
 			next[i*ix.width+c] = number[ix.next[s*ix.width+c]]
 		}
 	}
-	ix.next, ix.out = next, out
+	ix.next, ix.out, ix.depth = next, out, depth
 }
 
 // find calls found with every state reached in which a phrase ends, some of them
@@ -154,17 +156,15 @@ func (ix *phraseIndex) find(text []byte, found func(state uint16)) {
 			}
 		}
 	}
-	rest := func(state uint16, text []byte) {
-		for _, c := range text {
-			if state = next[int(state)*width+int(class[c])]; state >= ends {
-				found(state)
+	for i, s := range [...]uint16{s0, s1, s2, s3} {
+		part := [...][]byte{t0, t1, t2, t3}[i]
+		// What is under way may begin in this part only as long as it reaches back.
+		for at := both; at < len(part) && (i == 3 || int(ix.depth[s]) > at-quarter); at++ {
+			if s = next[int(s)*width+int(class[part[at]])]; s >= ends {
+				found(s)
 			}
 		}
 	}
-	rest(s0, t0[both:])
-	rest(s1, t1[both:])
-	rest(s2, t2[both:])
-	rest(s3, t3[both:])
 }
 
 // bits is a small set of phrase or code numbers. The zero value is empty.

@@ -27,8 +27,10 @@ func (e *envelope) retryAfter(in Input, c onceward.Class) time.Duration {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	if t, err := http.ParseTime(header(in.Header, "Date")); err == nil {
-		now = t // the resource's clock set the dates below, ours may be off
+	if date := header(in.Header, "Date"); date != "" {
+		if t, err := http.ParseTime(date); err == nil {
+			now = t // the resource's clock set the dates below, ours may be off
+		}
 	}
 	var longest time.Duration
 	take := func(d time.Duration, ok bool) {
@@ -42,8 +44,8 @@ func (e *envelope) retryAfter(in Input, c onceward.Class) time.Duration {
 	if e.resetsAt > 1e9 && e.resetsAt < 1e11 {
 		take(time.Unix(int64(e.resetsAt), 0).Sub(now), true)
 	}
-	if e.phrases.hasAny(table().waitPhrases) {
-		take(proseDelay(e.text, now))
+	if ids := table().waitPhrases; e.phrases.hasAny(ids) {
+		take(proseDelay(e.text, now, func(word int) bool { return e.phrases.has(ids[word]) }))
 	}
 	if len(in.Header) == 0 {
 		return longest
@@ -148,18 +150,22 @@ var (
 // waitPhrases are the words without which a text names no wait; waitWords are
 // where such a wait begins.
 var (
-	waitPhrases = []string{"again", "retry", "wait", "reset", "regain access", "available", "replenished"}
+	waitPhrases = []string{"again", "retry", "reset", "wait", "available", "replenished", "regain access"}
 	waitWords   = [][]byte{[]byte("again"), []byte("retry"), []byte("reset"), []byte("wait"), []byte("available"), []byte("replenished"), []byte("access on")}
 )
 
 // maxWaits bounds how many places of a text are looked at for a wait.
 const maxWaits = 16
 
-// proseDelay reads the longest wait that a text (in lower case) names.
-func proseDelay(text []byte, now time.Time) (time.Duration, bool) {
+// proseDelay reads the longest wait that a text (in lower case) names. has reports
+// whether one of the waitPhrases is there: those that are not need no search.
+func proseDelay(text []byte, now time.Time, has func(phrase int) bool) (time.Duration, bool) {
 	var longest time.Duration
 	found := false
-	for _, word := range waitWords {
+	for i, word := range waitWords {
+		if string(word) == waitPhrases[i] && !has(i) {
+			continue
+		}
 		rest := text
 		for n := 0; n < maxWaits; n++ {
 			at := bytes.Index(rest, word)

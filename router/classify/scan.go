@@ -142,6 +142,13 @@ func (s *scanner) array(z zone, key string) {
 func (s *scanner) str(quote byte) (raw []byte, escaped bool) {
 	s.i++
 	start := s.i
+	for short := min(len(s.b), start+16); s.i < short && s.b[s.i] != '\\'; s.i++ {
+		if s.b[s.i] == quote { // a key, most often: too short for a search to pay
+			s.i++
+			return s.b[start : s.i-1], false
+		}
+	}
+	s.i = start
 	if at := bytes.IndexByte(s.b[start:], quote); at >= 0 && bytes.IndexByte(s.b[start:start+at], '\\') < 0 {
 		s.i = start + at + 1
 		return s.b[start : start+at], false
@@ -196,22 +203,30 @@ func (s *scanner) word(z zone, key string) {
 	}
 }
 
-// keyName is the key in lower case; known keys cost no allocation.
+// keyName is the key in lower case, without an allocation.
 func keyName(raw []byte) string {
-	var buf [32]byte
-	if len(raw) > len(buf) || len(raw) > 0 && keyLengths[raw[0]]&(1<<len(raw)) == 0 {
+	if len(raw) == 0 || len(raw) >= len(knownKeys[0]) {
 		return unknownKey
 	}
+	for _, k := range knownKeys[raw[0]&31][len(raw)] {
+		if isKey(raw, k) {
+			return k
+		}
+	}
+	return unknownKey
+}
+
+// isKey reports whether raw is k, which is in lower case and as long.
+func isKey(raw []byte, k string) bool {
 	for i, c := range raw {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		buf[i] = c
+		if c != k[i] {
+			return false
+		}
 	}
-	if k, ok := knownKeys[string(buf[:len(raw)])]; ok {
-		return k
-	}
-	return unknownKey
+	return true
 }
 
 // unknownKey stands for every key that means nothing to the envelope. The

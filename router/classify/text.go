@@ -2,6 +2,7 @@ package classify
 
 import (
 	"bytes"
+	"encoding/binary"
 	"regexp"
 	"slices"
 	"strconv"
@@ -103,19 +104,28 @@ func (e *envelope) addText(b []byte) {
 	n := len(e.text)
 	room := max(maxText-n, 0)
 	text := slices.Grow(e.text, min(len(b), room)+1)[:n+min(len(b), room)]
-	last := byte(0)
+	last := uint8(0)
 	for i := 0; i < len(b) && n < len(text); i++ {
+		for i+8 <= len(b) && n+8 <= len(text) {
+			eight, plain := foldEight(binary.LittleEndian.Uint64(b[i:]), last)
+			if !plain {
+				break
+			}
+			binary.LittleEndian.PutUint64(text[n:], eight)
+			last = isBlank[b[i+7]]
+			i, n = i+8, n+8
+		}
+		if i == len(b) || n == len(text) {
+			break
+		}
 		c := fold[b[i]]
 		if c == 0xE2 && i+2 < len(b) && b[i+1] == 0x80 && b[i+2] >= 0x98 && b[i+2] <= 0x9F {
 			c = '\'' // typographic quotes
 			i += 2
 		}
-		if c == ' ' && last == ' ' {
-			continue
-		}
-		last = c
 		text[n] = c
-		n++
+		n += 1 - int(isBlank[c]&last) // a branch would be mispredicted at every third word
+		last = isBlank[c]
 	}
 	t := table()
 	t.index.find(text[len(e.text):n], func(state uint16) { e.found(t, state) }) // a phrase never spans two texts
@@ -131,6 +141,28 @@ func (e *envelope) found(t *compiled, state uint16) {
 		}
 	}
 }
+
+// foldEight folds eight bytes at once, when fold would change nothing but the
+// case of letters and none of them is a second blank. last is 1 after a blank.
+func foldEight(x uint64, last uint8) (folded uint64, plain bool) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	if x&high != 0 {
+		return 0, false
+	}
+	// The high bit of a byte of each sum says what the name says of the byte of x.
+	printable := x + each*(0x80-' ')
+	notQuote := (x ^ each*'"') + each*0x7F
+	notTick := (x ^ each*'`') + each*0x7F
+	blank := ^((x ^ each*' ') + each*0x7F) & high
+	second := blank & (blank<<8 | uint64(last)<<7)
+	if printable&notQuote&notTick&high != high || second != 0 {
+		return 0, false
+	}
+	capital := (x + each*(0x80-'A')) &^ (x + each*(0x80-'Z'-1)) & high
+	return x | capital>>2, true
+}
+
+var isBlank = [256]uint8{' ': 1}
 
 // fold maps upper case to lower, every quote to one and white space to blank.
 var fold = func() (t [256]byte) {

@@ -24,8 +24,9 @@ const (
 )
 
 // knownKeys are the keys that mean something to the scanner.
-var knownKeys = func() map[string]string {
-	m := map[string]string{}
+// They are found by their first letter, whatever its case, and their length: most
+// keys of a body are unknown, and nearly all of those are told by these two.
+var knownKeys = func() (keys [32][32][]string) {
 	for _, k := range []string{
 		"error", "errors", "exception", "response", "detail", "details", "message", "msg", "error_message", "errormessage", "error_msg",
 		"errormsg", "error_description", "description", "title", "reason", "code", "error_code", "errorcode", "err_code", "error_type",
@@ -38,19 +39,10 @@ var knownKeys = func() map[string]string {
 		"fault", "faultstring", "errordetail", "err", "loc", "domain", "name", "object_type", "event", "originalmessage", "original_message", "resource_exhausted",
 		"retry-after", "retry-after-ms", "stop_details", "function_call", "upstream_error", "error_details", "result", "success", "messages",
 	} {
-		m[k] = k
+		at := &keys[k[0]&31][len(k)]
+		*at = append(*at, k)
 	}
-	return m
-}()
-
-// keyLengths has, for the first byte of a key in either case, a bit for each
-// length of a known key that begins so: most unknown keys are told by it.
-var keyLengths = func() (lengths [256]uint64) {
-	for k := range knownKeys {
-		lengths[k[0]] |= 1 << len(k)
-		lengths[k[0]&^0x20] |= 1 << len(k)
-	}
-	return lengths
+	return keys
 }()
 
 // enter returns the zone of an object found under key in zone z.
