@@ -121,6 +121,10 @@ type WireCall struct {
 	Arguments string
 }
 
+// DriftNotice begins a notice about members of one pool that differ in what they
+// serve. Such notices are counted as well.
+const DriftNotice = "drift: "
+
 // ModelResponse is what an attempt brought. After a failure it holds what was
 // learned all the same: usage, cost, request id.
 type ModelResponse struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,6 +85,7 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 		HTTPStatus: response.HTTPStatus, Duration: time.Since(started).Round(time.Millisecond),
 		ReasoningStripped: response.ReasoningStripped, Notices: response.Notices,
 	}
+	countDrift(ctx, in.Route, response.Notices)
 	if err != nil {
 		return onceward.CallResult{}, failed(a.failureOf(ctx, err), settled)
 	}
@@ -111,6 +113,17 @@ func placeOf(text string, items []onceward.Item) (int, string) {
 		}
 	}
 	return 0, text
+}
+
+// countDrift counts notices of drift. The tags are names of the configuration, so
+// the number of series is bounded by it.
+func countDrift(ctx context.Context, route onceward.Route, notices []string) {
+	for _, notice := range notices {
+		if strings.HasPrefix(notice, onceward.DriftNotice) {
+			activity.GetMetricsHandler(ctx).WithTags(map[string]string{"resource": route.Resource, "deployment": route.Deployment}).
+				Counter("onceward_drift").Inc(1)
+		}
+	}
 }
 
 // failureOf returns the router's failure; an attempt that our own stopping

@@ -41,6 +41,9 @@ func (a *attempt) learn(answer wire.Answer) {
 	if answer.Model == "" {
 		return
 	}
+	for _, notice := range a.router.drift.learn(a.candidate, a.router.all, factsOf(answer, a.header)) {
+		a.notice(notice)
+	}
 	last := a.candidate.Health.LastModel.Swap(&answer.Model)
 	if last != nil && *last != answer.Model {
 		a.notice(fmt.Sprintf("the deployment now answers as %s, before as %s", answer.Model, *last))

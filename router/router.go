@@ -21,6 +21,7 @@ type Router struct {
 	endpoints map[string]*endpoint
 	local     *health.LocalFaults
 	poison    *health.Poison
+	drift     *drift
 }
 
 // New checks the configuration and returns a router whose resources are all
@@ -33,7 +34,7 @@ func New(cfg Config) (*Router, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = newTransport()
 	}
-	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024)}
+	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024), drift: newDrift()}
 	r.table = route.NewTable(r.all, cfg.Affinity == "soft")
 	var hosts []string
 	for _, res := range cfg.Resources {

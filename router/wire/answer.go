@@ -19,6 +19,7 @@ type Answer struct {
 	Refusal  string            // of the last message, when it refused
 	Calls    []onceward.WireCall
 	Usage    onceward.Usage
+	Filters  json.RawMessage // content_filters, which Azure adds
 }
 
 // entry is one output item while it is being collected.
@@ -146,6 +147,8 @@ type response struct {
 	Model  string            `json:"model"`
 	Output []json.RawMessage `json:"output"`
 	Usage  json.RawMessage   `json:"usage"`
+
+	Filters json.RawMessage `json:"content_filters"`
 }
 
 // readResponse reads valid JSON.
@@ -165,6 +168,8 @@ func readResponse(raw []byte) (response, error) {
 			})
 		case "usage":
 			r.Usage = value
+		case "content_filters":
+			r.Filters = value
 		}
 		return true
 	}) {
@@ -190,7 +195,7 @@ func readAnswer(raw []byte, streamed []entry) (Answer, error) {
 	for i, raw := range body.Output {
 		snapshot = collect(snapshot, entry{index: i, head: headOf(raw), raw: raw})
 	}
-	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Usage: readUsage(body.Usage)}
+	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Usage: readUsage(body.Usage), Filters: body.Filters}
 	if a.Usage.OutputTokens == 0 && len(a.Items) > 0 {
 		a.Usage.Known = false // half a count
 	}
