@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,9 @@ func completeCommand(o *options) *cobra.Command {
 			if err := required(cmd.Flags(), "by", "text"); err != nil {
 				return err
 			}
+			in.By = strings.TrimSpace(in.By)
 			if err := in.Validate(); err != nil {
-				return err
+				return usageError{err}
 			}
 			c, _, err := o.dial(cmd.Context())
 			if err != nil {

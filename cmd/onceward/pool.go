@@ -31,8 +31,9 @@ or main. A worker starts the workflow when there is none.`,
 		Example: `  onceward pool show
   onceward pool enable swedencentral --by dana
   onceward pool disable swedencentral/gpt-5.6 --by dana --reason "wrong answers" --for 2h`,
-		Args: arguments(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:                       noCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
 	}
 	cmd.PersistentFlags().StringVar(&name, "pool", "", "name of the pool (default what --config says, else main)")
 	cmd.AddCommand(poolShowCommand(o, &name), poolEnableCommand(o, &name), poolDisableCommand(o, &name))
@@ -156,6 +157,7 @@ func poolRuns(ctx context.Context, c client.Client, pool string) (bool, error) {
 // changePool sends an update about RESOURCE[/MODEL] and prints what follows.
 func (o *options) changePool(cmd *cobra.Command, name, route, update string, change onceward.PoolChange, asJSON bool) error {
 	change.Resource, change.Model, _ = strings.Cut(route, "/")
+	change.By = strings.TrimSpace(change.By)
 	if err := change.Validate(); err != nil {
 		return usageError{err}
 	}

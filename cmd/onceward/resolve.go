@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -38,7 +39,8 @@ failed) gets a run of its own that records the decision and commits nothing.`,
 			if err := required(cmd.Flags(), "status", "by"); err != nil {
 				return err
 			}
-			in.Status = onceward.ReceiptStatus(status)
+			in.Status, in.By = onceward.ReceiptStatus(status), strings.TrimSpace(in.By)
+			in.Ref = strings.TrimSpace(in.Ref)
 			id, err := onceward.ParseActionWorkflowID(args[0])
 			if err != nil {
 				return usageError{fmt.Errorf("read action id %q: %w", args[0], err)}
@@ -77,7 +79,7 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 		}
 		return fmt.Errorf("resolve %s: it is %s, and a receipt is final", id, receipt.Status)
 	case closed:
-		receipt, err = resolveClosed(ctx, c, id, in)
+		receipt, err = resolveClosed(ctx, c, receipt, in)
 	default:
 		if in.Version == 0 {
 			in.Version = receipt.Version
@@ -95,13 +97,14 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 
 // resolveClosed starts a run of the action's id that records the decision and
 // never commits.
-func resolveClosed(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve) (onceward.ActionReceipt, error) {
+func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionReceipt, in onceward.Resolve) (onceward.ActionReceipt, error) {
 	var receipt onceward.ActionReceipt
+	id := before.ActionID
 	events, err := show.Events(ctx, c, id.WorkflowID(), "")
 	if err != nil {
 		return receipt, err
 	}
-	options, input, err := resolveOnly(events, id, in)
+	options, input, err := resolveOnly(events, before, in)
 	if err != nil {
 		return receipt, fmt.Errorf("resolve %s: %w", id, err)
 	}
@@ -123,8 +126,10 @@ func resolveClosed(ctx context.Context, c client.Client, id onceward.ActionID, i
 
 // resolveOnly builds the run that records a decision from the history of the one
 // that was closed. Only a failed end may be followed by it: the reuse policy
-// refuses an action that has a receipt by now.
-func resolveOnly(events []*historypb.HistoryEvent, id onceward.ActionID, in onceward.Resolve) (client.StartWorkflowOptions, onceward.ActionInput, error) {
+// refuses an action that has a receipt by now. It carries what was sent before, or
+// the decision would make it look as if nothing had been.
+func resolveOnly(events []*historypb.HistoryEvent, before onceward.ActionReceipt, in onceward.Resolve) (client.StartWorkflowOptions, onceward.ActionInput, error) {
+	id := before.ActionID
 	old, started, err := show.StartedAction(events)
 	if err != nil {
 		return client.StartWorkflowOptions{}, old, err
@@ -139,7 +144,7 @@ func resolveOnly(events []*historypb.HistoryEvent, id onceward.ActionID, in once
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{onceward.MemoTool: old.Act.Tool, onceward.MemoDigest: old.Act.Digest, onceward.MemoRun: old.Act.Run},
 		StaticSummary:                            fmt.Sprintf("%s · %s · decided by %s", old.Act.Tool, id, in.By),
-	}, onceward.ActionInput{Act: old.Act, Resolve: &in}, nil
+	}, onceward.ActionInput{Act: old.Act, Resolve: &in, Commits: before.Commits, Reconciled: before.Reconciled}, nil
 }
 
 func printReceipt(out io.Writer, r onceward.ActionReceipt, asJSON bool) error {

@@ -38,7 +38,7 @@ func TestResolveOnlyRunKeepsTheActionAndCannotFollowAReceipt(t *testing.T) {
 	// An earlier decision, whose run was terminated too, must not decide again.
 	earlier := onceward.Resolve{Status: onceward.StatusRejected, By: "lee"}
 	for name, old := range map[string]*onceward.Resolve{"a first decision": nil, "a decision after one that was terminated": &earlier} {
-		options, in, err := resolveOnly(closedAction(t, onceward.WorkflowAction, onceward.ActionInput{Act: act, Resolve: old}), refunded, decision)
+		options, in, err := resolveOnly(closedAction(t, onceward.WorkflowAction, onceward.ActionInput{Act: act, Resolve: old}), onceward.ActionReceipt{ActionID: refunded, Commits: 2, Reconciled: 3}, decision)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -53,6 +53,9 @@ func TestResolveOnlyRunKeepsTheActionAndCannotFollowAReceipt(t *testing.T) {
 		if in.Act.ActionID != refunded || in.Act.Digest != "d" || in.Resolve == nil || *in.Resolve != decision {
 			t.Errorf("%s: input is %+v", name, in)
 		}
+		if in.Commits != 2 || in.Reconciled != 3 {
+			t.Errorf("%s: it carries %d commits and %d reads, want what was sent before: 2 and 3", name, in.Commits, in.Reconciled)
+		}
 	}
 }
 
@@ -65,7 +68,7 @@ func TestResolveOnlyRunIsRefused(t *testing.T) {
 		"for a history that has been deleted":     nil,
 		"for an action whose input says nothing ": closedAction(t, onceward.WorkflowAction, onceward.ActionInput{}),
 	} {
-		if _, _, err := resolveOnly(events, refunded, onceward.Resolve{}); err == nil {
+		if _, _, err := resolveOnly(events, onceward.ActionReceipt{ActionID: refunded}, onceward.Resolve{}); err == nil {
 			t.Errorf("%s: it was built", name)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,7 +34,7 @@ cannot be read.`,
   onceward pool show            # which resources are disabled, and why`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		Args:              arguments(cobra.NoArgs),
+		Args:              noCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
@@ -43,13 +44,37 @@ cannot be read.`,
 	flags.StringVar(&o.namespace, "namespace", "", "Temporal namespace (default default)")
 	flags.StringVar(&o.temporalCLI, "temporal-cli", "", "Temporal CLI for dev and demo (default bin/temporal, else beside onceward, else in PATH)")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd.HasAvailableSubCommands() { // a flag of a command that does not exist is not what is wrong
+			if unknown := noCommand(cmd, cmd.Flags().Args()); unknown != nil {
+				return unknown
+			}
+		}
 		return usageError{fmt.Errorf("%w\nusage: %s", err, cmd.UseLine())}
 	})
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
 		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o), preflightCommand(&o), probeCommand(&o),
 		poolCommand(&o), showCommand(&o), listCommand(&o), shapeCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(),
 	)
 	return cmd
+}
+
+// noCommand refuses words where a command was expected, and names those there are.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	meant := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		meant = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usagef("unknown command %q for %s%s\ncommands: %s", args[0], cmd.CommandPath(), meant, strings.Join(names, ", "))
 }
 
 // required refuses a command line that leaves one of the flags out or empty.

@@ -23,6 +23,9 @@ with no worker running. A worker that runs only adds what the run waits for.`,
 		Example: "  onceward show refund-order-1842\n  onceward show refund-order-1842 --json | jq .actions",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return usagef("workflow id is empty: `onceward list` prints those of runs")
+			}
 			c, _, err := o.dial(cmd.Context())
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ type Input struct {
 	// Actions are the receipts of the Actions' own workflows. An action that is
 	// missing is reported as the run itself knows it.
 	Actions map[onceward.ActionID]onceward.ActionReceipt
-	Live    *onceward.Status // the run's own answer, if a worker gave one
+	Unread  map[onceward.ActionID]error // why those of the others could not be read
+	Live    *onceward.Status            // the run's own answer, if a worker gave one
 }
 
 // Build makes the report. Its error names the execution and the event that
@@ -43,17 +45,36 @@ func Build(in Input) (Report, error) {
 		report.Attempts = append(report.Attempts, entry.Attempt)
 	}
 	for _, id := range c.actions {
-		receipt, ok := in.Actions[id]
-		if !ok {
-			if receipt, ok = c.receipts[id]; !ok {
-				receipt = onceward.ActionReceipt{ActionID: id, Status: onceward.StateProposed}
-			}
-		}
-		report.Actions = append(report.Actions, ActionOf(receipt))
+		report.Actions = append(report.Actions, c.action(id, in))
 	}
 	report.spend(c, in.Live)
 	report.state(c, in)
 	return report, nil
+}
+
+// action reports one entry of the ledger: as the Action says, else as the run
+// knows it. What neither knows is said to be unknown, unless the run may be about
+// to start it.
+func (c *chain) action(id onceward.ActionID, in Input) Action {
+	if receipt, ok := in.Actions[id]; ok {
+		return ActionOf(receipt)
+	}
+	receipt, known := c.receipts[id]
+	unread, missing := in.Unread[id], errors.Is(in.Unread[id], ErrNotFound)
+	switch {
+	case known && (unread == nil || receipt.Status.Final()):
+		return ActionOf(receipt)
+	case unread == nil, !known && missing && in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		return ActionOf(onceward.ActionReceipt{ActionID: id, Status: onceward.StateProposed})
+	}
+	why := "its workflow could not be read: " + OneLine(unread.Error())
+	if missing {
+		why = "its workflow is not there: it was never started, or is past its retention"
+	}
+	receipt.ActionID, receipt.Status, receipt.Reason = id, onceward.StateUnknown, why
+	action := ActionOf(receipt)
+	action.Remark = &why
+	return action
 }
 
 // spend sums up over the whole chain: a reset takes nothing back that was sent.
@@ -94,7 +115,7 @@ func (r *Report) state(c *chain, in Input) {
 	}
 	r.Status = onceward.StatusRunning
 	for _, a := range r.Actions {
-		if a.Status == onceward.StateAwaitingOperator || a.Status == onceward.StateUnknown {
+		if a.Status == onceward.StateAwaitingOperator || a.Status == onceward.StateUnknown && a.Remark == nil {
 			r.Status, r.Outcome = onceward.StatusWaitingPerson, text(onceward.OutcomeUnknown)
 			r.waiting = "a decision about " + string(a.ActionID) + ": onceward resolve " + string(a.ActionID)
 		}

@@ -3,6 +3,8 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -265,6 +267,50 @@ func TestStatusOfAnOpenRun(t *testing.T) {
 			}
 			if r.Status != c.status || or(r.Outcome, "") != string(c.outcome) || r.Text != nil {
 				t.Errorf("got %s, %s, want %s, %s and no text", r.Status, or(r.Outcome, "null"), c.status, c.outcome)
+			}
+		})
+	}
+}
+
+// An action that nobody can read hides neither the run nor the actions beside it.
+func TestActionsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	broken, gone := errors.New("decode its input: unknown encoding"), fmt.Errorf("read workflow x: %w", ErrNotFound)
+	propose := func(h *history) { h.schedule(onceward.ActivityAct, onceward.ActInput{ActionID: refund}) }
+	told := func(state onceward.ActionState) func(*history) {
+		return func(h *history) { act(h, onceward.ActionReceipt{ActionID: refund, Status: state, Commits: 1}) }
+	}
+	for name, c := range map[string]struct {
+		write  func(h *history)
+		status enumspb.WorkflowExecutionStatus
+		unread error
+		want   onceward.ActionState
+		remark string
+	}{
+		"unreadable":                                        {propose, open, broken, onceward.StateUnknown, "unknown encoding"},
+		"unreadable, and the run knows its end":             {told(onceward.StateCommitted), open, broken, onceward.StateCommitted, ""},
+		"unreadable, and the run knows a stage":             {told(onceward.StateReconciling), open, broken, onceward.StateUnknown, "unknown encoding"},
+		"not there, of a run that may be about to start it": {propose, open, gone, onceward.StateProposed, ""},
+		"not there, of a closed run":                        {propose, ended, gone, onceward.StateUnknown, "never started"},
+		"not there any more, and the run knows its end":     {told(onceward.StateRejected), ended, gone, onceward.StateRejected, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := opened(t)
+			c.write(h)
+			r, err := Build(Input{WorkflowID: "w", Status: c.status, Executions: []Execution{h.execution()}, Unread: map[onceward.ActionID]error{refund: c.unread}})
+			if err != nil || len(r.Actions) != 1 {
+				t.Fatalf("got %d actions, %v", len(r.Actions), err)
+			}
+			if a := r.Actions[0]; a.Status != c.want || !strings.Contains(or(a.Remark, ""), c.remark) || (a.Remark == nil) != (c.remark == "") {
+				t.Errorf("got %s, remark %q, want %s, %q", a.Status, or(a.Remark, ""), c.want, c.remark)
+			}
+			if r.Status == onceward.StatusWaitingPerson {
+				t.Error("it is said to wait for a decision that nobody knows to be due")
+			}
+			var b bytes.Buffer
+			if err := Print(&b, r); err != nil || !strings.Contains(b.String(), c.remark) {
+				t.Errorf("printed %q, %v", b.String(), err)
 			}
 		})
 	}

@@ -38,15 +38,18 @@ func Read(ctx context.Context, c client.Client, workflowID string) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
-	if info.GetType().GetName() == onceward.WorkflowAction {
+	switch info.GetType().GetName() {
+	case onceward.WorkflowAction:
 		return Report{}, fmt.Errorf("show %s: it is an action, not a run; its run is %s", workflowID, startedBy(info))
+	case onceward.WorkflowPool:
+		return Report{}, fmt.Errorf("show %s: it is a pool, not a run: look at it with `onceward pool show --pool %s`", workflowID, strings.TrimPrefix(workflowID, onceward.PoolWorkflowID("")))
 	}
 	in := Input{
 		WorkflowID: workflowID, Status: info.GetStatus(),
 		History: History{Events: info.GetHistoryLength(), Bytes: info.GetHistorySizeBytes()},
-		Actions: map[onceward.ActionID]onceward.ActionReceipt{},
+		Actions: map[onceward.ActionID]onceward.ActionReceipt{}, Unread: map[onceward.ActionID]error{},
 	}
-	if in.Executions, err = readChain(ctx, c, workflowID, info.GetExecution().GetRunId()); err != nil {
+	if in.Executions, err = readRun(ctx, c, workflowID, info.GetExecution().GetRunId()); err != nil {
 		return Report{}, err
 	}
 	ids, err := ActionIDs(in.Executions)
@@ -62,14 +65,15 @@ func Read(ctx context.Context, c client.Client, workflowID string) (Report, erro
 		}
 	}
 	for _, id := range ids {
-		receipt, err := readAction(ctx, live, c, id)
-		if errors.Is(err, ErrNotFound) {
-			continue // past its retention: the run's own ledger still knows it
-		}
-		if err != nil {
+		receipt, _, err := readAction(ctx, live, c, id)
+		switch {
+		case err == nil:
+			in.Actions[id] = receipt
+		case ctx.Err() != nil:
 			return Report{}, err
+		default: // one that cannot be read hides neither the run nor the others
+			in.Unread[id] = err
 		}
-		in.Actions[id] = receipt
 	}
 	return Build(in)
 }
@@ -81,7 +85,7 @@ func Attempts(ctx context.Context, c client.Client, workflowID string) ([]Attemp
 	if err != nil {
 		return nil, err
 	}
-	executions, err := readChain(ctx, c, workflowID, info.GetExecution().GetRunId())
+	executions, err := readRun(ctx, c, workflowID, info.GetExecution().GetRunId())
 	if err != nil {
 		return nil, err
 	}
@@ -99,30 +103,41 @@ func Attempts(ctx context.Context, c client.Client, workflowID string) ([]Attemp
 // ReadAction returns the state of an action: its receipt, what its query says,
 // or what its history tells. Closed says whether the Action's workflow has ended.
 func ReadAction(ctx context.Context, c client.Client, id onceward.ActionID) (receipt onceward.ActionReceipt, closed bool, err error) {
+	live, cancel := context.WithTimeout(ctx, liveDeadline)
+	defer cancel()
+	return readAction(ctx, live, c, id)
+}
+
+func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID) (receipt onceward.ActionReceipt, closed bool, err error) {
 	info, err := describe(ctx, c, id.WorkflowID())
 	if err != nil {
 		return receipt, false, err
 	}
-	live, cancel := context.WithTimeout(ctx, liveDeadline)
-	defer cancel()
-	receipt, err = readAction(ctx, live, c, id)
-	return receipt, info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
-}
-
-func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID) (onceward.ActionReceipt, error) {
-	events, err := Events(ctx, c, id.WorkflowID(), "")
-	if err != nil {
-		return onceward.ActionReceipt{}, err
+	closed = info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	if kind := info.GetType().GetName(); kind != onceward.WorkflowAction {
+		return receipt, closed, fmt.Errorf("read action %s: its workflow is of type %q, not %s", id, kind, onceward.WorkflowAction)
 	}
-	derived, err := BuildAction(Execution{Events: events})
-	if err != nil || derived.Status.Final() || derived.Status == onceward.StateUnknown {
-		return derived, err
+	// Also what had this id before counts: a decision starts the id anew.
+	chain, err := readChain(ctx, c, id.WorkflowID(), info.GetExecution().GetRunId(), func(events []*historypb.HistoryEvent) bool {
+		in, _, err := StartedAction(events)
+		return err == nil && in.Act.ActionID == id
+	})
+	if err != nil {
+		return receipt, closed, err
+	}
+	derived, err := BuildAction(chain...)
+	if err == nil && derived.ActionID != id {
+		err = fmt.Errorf("read action %s: its workflow was started for action %s", id, derived.ActionID)
+	}
+	if err != nil || closed || derived.Status.Final() {
+		return derived, closed, err
 	}
 	var told onceward.ActionReceipt
 	if query(live, c, id.WorkflowID(), onceward.QueryReceipt, &told) == nil && told.ActionID == id {
-		return told, nil
+		told.Commits, told.Reconciled = max(told.Commits, derived.Commits), max(told.Reconciled, derived.Reconciled)
+		return told, closed, nil
 	}
-	return derived, nil
+	return derived, closed, nil
 }
 
 func query(ctx context.Context, c client.Client, workflowID, name string, v any) error {
@@ -162,15 +177,27 @@ func Events(ctx context.Context, c client.Client, workflowID, runID string) ([]*
 	return events, nil
 }
 
+// readRun reads the chain of a run: the executions that began with the same one.
+func readRun(ctx context.Context, c client.Client, workflowID, newest string) ([]Execution, error) {
+	var first string
+	return readChain(ctx, c, workflowID, newest, func(events []*historypb.HistoryEvent) bool {
+		if first == "" {
+			first = firstRun(events)
+		}
+		return firstRun(events) == first // else another run had this id before
+	})
+}
+
 // readChain follows resets and continue-as-new in both directions from the
-// newest execution, and finds executions that a second reset left aside through
-// visibility. The newest comes last.
-func readChain(ctx context.Context, c client.Client, workflowID, newest string) ([]Execution, error) {
+// newest execution, and finds executions that a second reset left aside, or that
+// had the id before, through visibility. It keeps those that belong, which is
+// asked of the newest first. The newest comes last.
+func readChain(ctx context.Context, c client.Client, workflowID, newest string, belongs func([]*historypb.HistoryEvent) bool) ([]Execution, error) {
 	events, err := Events(ctx, c, workflowID, newest)
 	if err != nil {
 		return nil, err
 	}
-	first := firstRun(events)
+	belongs(events)
 	read := map[string]bool{newest: true}
 	last := Execution{RunID: newest, Events: events}
 	todo := append(links(events), siblings(ctx, c, workflowID)...)
@@ -182,7 +209,7 @@ func readChain(ctx context.Context, c client.Client, workflowID, newest string) 
 			continue
 		}
 		if read[runID] = true; len(read) > maxExecutions {
-			return nil, fmt.Errorf("read run %s: its chain has more than %d executions", workflowID, maxExecutions)
+			return nil, fmt.Errorf("read workflow %s: its chain has more than %d executions", workflowID, maxExecutions)
 		}
 		events, err := Events(ctx, c, workflowID, runID)
 		if errors.Is(err, ErrNotFound) {
@@ -191,8 +218,8 @@ func readChain(ctx context.Context, c client.Client, workflowID, newest string) 
 		if err != nil {
 			return nil, err
 		}
-		if firstRun(events) != first {
-			continue // another run that had this id before
+		if !belongs(events) {
+			continue
 		}
 		todo = append(todo, links(events)...)
 		chain = append(chain, Execution{RunID: runID, Events: events})
@@ -207,6 +234,7 @@ func links(events []*historypb.HistoryEvent) []string {
 	for _, e := range events {
 		out = append(out,
 			e.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(),
+			e.GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId(),
 			e.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId())
 		if a := e.GetWorkflowTaskFailedEventAttributes(); a.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW {
 			out = append(out, a.GetBaseRunId(), a.GetNewRunId())

@@ -83,8 +83,10 @@ type Action struct {
 	VerifiedBy *onceward.VerifiedBy `json:"verified_by"`
 	ResolvedBy *string              `json:"resolved_by"`
 	Version    int                  `json:"version"`
+	// Remark says why nobody could look, where unknown says only that.
+	Remark *string `json:"remark,omitempty"`
 
-	reason string
+	reason string // for people
 }
 
 // History is the size of the newest execution's history.
