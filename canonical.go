@@ -23,7 +23,11 @@ func Canonical(raw []byte) (json.RawMessage, error) {
 	if err := checkDepth(raw); err != nil {
 		return nil, err
 	}
-	fixed := repairSurrogates(bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+	valid := raw
+	if !utf8.Valid(raw) { // ToValidUTF8 would copy what needs no repair
+		valid = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	fixed := repairSurrogates(valid)
 	out, err := json.Marshal(json.RawMessage(fixed)) // compacts and escapes as the converter will
 	if err != nil {
 		return nil, fmt.Errorf("compact: %w", err)

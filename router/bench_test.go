@@ -20,37 +20,64 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	sdkresponses "github.com/openai/openai-go/v3/responses"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/wire"
 )
 
-// BenchmarkCallOverhead compares three ways to make the same request of the same
-// server and read its answer of 54 events to the end: a bare HTTP client, the
-// SDK that the router sends with, and the router. The ways take turns, so that
-// what else the machine does falls on all of them. What counts is the processor
-// time of this process, user and system, the collector's included; the server is
-// a process of its own. The figures are medians of the turns.
+// BenchmarkCallOverhead compares four ways to make the same request of the same
+// server and read its answer of 54 events to the end. A bare HTTP client throws
+// the bytes away, and so does the SDK that the router sends with; the SDK's own
+// stream decodes every event, and the router returns a judged answer.
+//
+// The ways take turns, so that what else the machine does falls on all of them.
+// What counts is the processor time of this process, user and system, the
+// collector's included; the server is a process of its own. The figures are
+// medians of the turns, the overheads those of the differences within a turn.
 func BenchmarkCallOverhead(b *testing.B) {
 	url := serverProcess(b)
 	for _, kb := range []int{2, 48} {
+		b.Run(fmt.Sprintf("%dKB", kb), func(b *testing.B) { compareCalls(b, kb, url, newTransport) })
+	}
+}
+
+// BenchmarkCallInMemory is BenchmarkCallOverhead without a network, so that the
+// kernel's share, and what it does to the caches, is left out.
+func BenchmarkCallInMemory(b *testing.B) {
+	answer := canned(frames(longAnswer()...))
+	for _, kb := range []int{2, 48} {
 		b.Run(fmt.Sprintf("%dKB", kb), func(b *testing.B) {
-			r := pool(b, Config{}, resource("a", url+"/v1"))
-			req := routed(b, r, "a")
-			for range kb { // of a transcript
-				req.Items = append(req.Items, text(b, "user", strings.Repeat("How is my order? ", 27)), text(b, "assistant", strings.Repeat("It is on its way. ", 21)))
-			}
-			rendered, err := responses{}.render(req, wire.Target{Deployment: "dep-a", Boundary: "a", Capability: capable(), MaxOutputTokens: 1000})
-			if err != nil {
-				b.Fatal(err)
-			}
-			compare(b, len(rendered.Body), []way{
-				{"bare", bareCall(b, url, rendered.Body)},
-				{"sdk", sdkCall(b, url, rendered.Body)},
-				{"router", func() { mustCall(b, r, req) }},
-			})
+			compareCalls(b, kb, "http://resource.test", func() http.RoundTripper { return answer })
 		})
 	}
+}
+
+func compareCalls(b *testing.B, kb int, url string, transport func() http.RoundTripper) {
+	r := pool(b, Config{Transport: transport()}, resource("a", url+"/v1"))
+	req := routed(b, r, "a")
+	for range kb { // of a transcript
+		req.Items = append(req.Items, text(b, "user", strings.Repeat("How is my order? ", 27)), text(b, "assistant", strings.Repeat("It is on its way. ", 21)))
+	}
+	rendered, err := responses{}.render(req, wire.Target{Deployment: "dep-a", Boundary: "a", Capability: capable(), MaxOutputTokens: 1000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	compare(b, len(rendered.Body), []way{
+		{"bare", bareCall(b, url, transport(), rendered.Body)},
+		{"sdk", sdkCall(b, url, transport(), rendered.Body)},
+		{"sdk-stream", sdkStream(b, url, transport(), rendered.Body)},
+		{"router", func() { mustCall(b, r, req) }},
+	})
+}
+
+// longAnswer is an answer of 54 events.
+func longAnswer() []string {
+	events := []string{evCreated, evAdded}
+	for range 50 {
+		events = append(events, `{"type":"response.output_text.delta","output_index":0,"delta":"hello "}`)
+	}
+	return append(events, evDone, evEnd)
 }
 
 // serverVariable makes a run of this test binary the benchmark's server.
@@ -61,11 +88,7 @@ func TestServerOfBenchmark(t *testing.T) {
 	if os.Getenv(serverVariable) == "" {
 		t.Skip("only for benchmarks")
 	}
-	events := []string{evCreated, evAdded}
-	for range 50 {
-		events = append(events, `{"type":"response.output_text.delta","output_index":0,"delta":"hello "}`)
-	}
-	s := serve(t, stream(append(events, evDone, evEnd)...))
+	s := serve(t, stream(longAnswer()...))
 	fmt.Println(s.URL)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
@@ -103,7 +126,7 @@ type way struct {
 const turn = 100
 
 // compare lets the ways take turns and reports the medians of each, and what the
-// last costs beyond the first.
+// last costs beyond the first and the second.
 func compare(b *testing.B, size int, ways []way) {
 	spent := make([][]float64, len(ways))
 	count := make([][]float64, len(ways))
@@ -121,12 +144,20 @@ func compare(b *testing.B, size int, ways []way) {
 			count[i] = append(count[i], float64(after.Mallocs-before.Mallocs)/turn)
 		}
 	}
+	last := len(ways) - 1
+	beyond := func(other int) float64 {
+		more := make([]float64, len(spent[last]))
+		for i := range more {
+			more[i] = spent[last][i] - spent[other][i]
+		}
+		return median(more)
+	}
+	b.ReportMetric(beyond(0), "cpu-ns-beyond-"+ways[0].name)
+	b.ReportMetric(beyond(1), "cpu-ns-beyond-"+ways[1].name)
 	for i, w := range ways {
 		b.ReportMetric(median(spent[i]), w.name+"-cpu-ns")
 		b.ReportMetric(median(count[i]), w.name+"-allocs")
 	}
-	last := len(ways) - 1
-	b.ReportMetric(median(spent[last])-median(spent[0]), "overhead-cpu-ns")
 	b.ReportMetric(float64(size), "request-bytes")
 	b.ReportMetric(0, "ns/op") // the time of all ways together says nothing
 }
@@ -145,8 +176,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-func bareCall(b *testing.B, url string, body []byte) func() {
-	client := &http.Client{Transport: newTransport()}
+func bareCall(b *testing.B, url string, transport http.RoundTripper, body []byte) func() {
+	client := &http.Client{Transport: transport}
 	return func() {
 		res, err := client.Post(url+"/v1/responses", "application/json", bytes.NewReader(body))
 		if err != nil {
@@ -156,10 +187,14 @@ func bareCall(b *testing.B, url string, body []byte) func() {
 	}
 }
 
-func sdkCall(b *testing.B, url string, body []byte) func() {
-	client := openai.Client{Options: []option.RequestOption{
-		option.WithHTTPClient(&http.Client{Transport: newTransport()}), option.WithBaseURL(url + "/v1/"), option.WithMaxRetries(0),
+func sdkClient(url string, transport http.RoundTripper) openai.Client {
+	return openai.Client{Options: []option.RequestOption{
+		option.WithHTTPClient(&http.Client{Transport: transport}), option.WithBaseURL(url + "/v1/"), option.WithMaxRetries(0),
 	}}
+}
+
+func sdkCall(b *testing.B, url string, transport http.RoundTripper, body []byte) func() {
+	client := sdkClient(url, transport)
 	return func() {
 		var res *http.Response
 		if err := client.Post(context.Background(), "responses", body, &res); err != nil {
@@ -169,11 +204,39 @@ func sdkCall(b *testing.B, url string, body []byte) func() {
 	}
 }
 
+func sdkStream(b *testing.B, url string, transport http.RoundTripper, body []byte) func() {
+	client := sdkresponses.NewResponseService(sdkClient(url, transport).Options...)
+	return func() {
+		events := client.NewStreaming(context.Background(), sdkresponses.ResponseNewParams{}, option.WithRequestBody("application/json", body))
+		n := 0
+		for events.Next() {
+			n++
+		}
+		if err := events.Err(); err != nil || n != 54 {
+			b.Fatalf("%d events, %v", n, err)
+		}
+		_ = events.Close()
+	}
+}
+
 func drainBody(b *testing.B, res *http.Response) {
 	if _, err := io.Copy(io.Discard, res.Body); err != nil {
 		b.Fatal(err)
 	}
 	_ = res.Body.Close()
+}
+
+// canned answers every request at once, after reading it.
+type canned []byte
+
+// RoundTrip implements http.RoundTripper.
+func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, req.Body); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(c)), Request: req,
+	}, nil
 }
 
 // BenchmarkClientFaults sends a poisoned run's requests; go test -bench
