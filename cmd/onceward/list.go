@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -44,7 +46,8 @@ func listCommand(o *options) *cobra.Command {
 		Short: "List runs, newest first",
 		Long: `List runs, newest first. With the search attributes of onceward setup these are the
 runs of agents with what they wait for; without them every workflow that is neither an
-action nor a pool, open or closed.`,
+action nor a pool, open or closed. The table shortens long workflow ids; --json has
+them whole.`,
 		Example: "  onceward list\n  onceward list --status waiting_person --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,9 +62,12 @@ action nor a pool, open or closed.`,
 				return err
 			}
 			defer c.Close()
-			runs, err := list(cmd.Context(), c, t.Namespace, onceward.RunStatus(status), most)
+			runs, known, err := list(cmd.Context(), c, t.Namespace, onceward.RunStatus(status), most)
 			if err != nil {
 				return err
+			}
+			if !known { // on stderr, so that --json stays JSON
+				fmt.Fprintf(cmd.ErrOrStderr(), "onceward: namespace %s has no search attributes of runs, so agent, outcome, attempts and cost are missing: `onceward setup` registers them\n", t.Namespace)
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), runs)
@@ -85,7 +91,10 @@ func knownStatus(s string) bool {
 	}
 }
 
-func list(ctx context.Context, c client.Client, namespace string, status onceward.RunStatus, most int) ([]listed, error) {
+// list asks for the newest runs. known reports whether the namespace has the
+// search attributes of runs; without them everything that is neither an action nor
+// a pool is listed.
+func list(ctx context.Context, c client.Client, namespace string, status onceward.RunStatus, most int) (runs []listed, known bool, err error) {
 	ask := func(query string) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 		return c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: int32(most), Query: query})
 	}
@@ -98,19 +107,22 @@ func list(ctx context.Context, c client.Client, namespace string, status oncewar
 		query, plain = query+" AND ExecutionStatus != 'Running'", plain+" AND ExecutionStatus != 'Running'"
 	}
 	answer, err := ask(query)
-	if err != nil { // the namespace does not know the attributes
+	known = true
+	if invalid, ok := errors.AsType[*serviceerror.InvalidArgument](err); ok { // it does not know the attributes
+		known = false
 		if status != "" && status != onceward.StatusClosed {
-			return nil, fmt.Errorf("list runs that are %s: namespace %s has no search attributes for it: `onceward setup` registers them", status, namespace)
+			return nil, known, fmt.Errorf("list runs that are %s: namespace %s has no search attributes for it: `onceward setup` registers them (%s)", status, namespace, invalid.Error())
 		}
-		if answer, err = ask(plain); err != nil {
-			return nil, fmt.Errorf("list runs of namespace %s: %w", namespace, err)
-		}
+		answer, err = ask(plain)
 	}
-	runs := make([]listed, 0, len(answer.GetExecutions()))
+	if err != nil {
+		return nil, known, fmt.Errorf("list runs of namespace %s: %w", namespace, err)
+	}
+	runs = make([]listed, 0, len(answer.GetExecutions()))
 	for _, x := range answer.GetExecutions() {
 		runs = append(runs, listedOf(x))
 	}
-	return runs, nil
+	return runs, known, nil
 }
 
 func listedOf(x *workflowpb.WorkflowExecutionInfo) listed {
@@ -150,11 +162,25 @@ func listTable(runs []listed) string {
 			pending = append(pending, string(id))
 		}
 		t.AppendRow(table.Row{
-			r.WorkflowID, orDash(r.Agent, "%s"), r.Status, orDash(r.Outcome, "%s"), orDash(r.Attempts, "%d"), orDash(r.CostUSD, "%.6f"),
+			shortID(r.WorkflowID), orDash(r.Agent, "%s"), r.Status, orDash(r.Outcome, "%s"), orDash(r.Attempts, "%d"), orDash(r.CostUSD, "%.6f"),
 			strings.Join(pending, " "), r.Started.Local().Format(time.DateTime),
 		})
 	}
 	return show.Render(t)
+}
+
+// maxRunColumn bounds the column of workflow ids in characters.
+const maxRunColumn = 48
+
+// shortID leaves out the middle of a long workflow id: both its beginning, which
+// says what it is about, and its end tell it from others.
+func shortID(id string) string {
+	r := []rune(id)
+	if len(r) > maxRunColumn {
+		const end = maxRunColumn / 2
+		id = string(r[:maxRunColumn-end-1]) + "…" + string(r[len(r)-end:])
+	}
+	return show.OneLine(id)
 }
 
 func orDash[T any](p *T, format string) string {

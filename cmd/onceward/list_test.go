@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
 	"github.com/onceward/onceward"
@@ -49,6 +53,60 @@ func TestListedRuns(t *testing.T) {
 		run := listedOf(execution(t, c.status, c.attributes))
 		if run.Status != c.want || !strings.Contains(listTable([]listed{run}), c.row) {
 			t.Errorf("%s: status %s, want %s, and a row with %q:\n%s", name, run.Status, c.want, c.row, listTable([]listed{run}))
+		}
+	}
+}
+
+func TestRunColumnIsBoundedAndKeepsBothEnds(t *testing.T) {
+	t.Parallel()
+	long := "refund-" + strings.Repeat("ü", 900) + "-the-end"
+	for id, want := range map[string]string{
+		"refund-order-1842":                         "refund-order-1842",
+		"quiz-0e3b6c1e-9d8f-4a61-a1f5-1f4b7f0e9f11": "quiz-0e3b6c1e-9d8f-4a61-a1f5-1f4b7f0e9f11",
+		"a\x1b[2Jb": "a[2Jb",
+		long:        "refund-" + strings.Repeat("ü", 16) + "…" + strings.Repeat("ü", 16) + "-the-end",
+	} {
+		if got := shortID(id); got != want || len([]rune(got)) > maxRunColumn {
+			t.Errorf("%q is %q in %d characters, want %q", id, got, len([]rune(got)), want)
+		}
+	}
+	if table := listTable([]listed{{WorkflowID: long}}); strings.Contains(table, long) {
+		t.Error("the table has the whole id")
+	}
+}
+
+// visibility answers a query for the attributes of runs with an error, and any
+// other with one run.
+type visibility struct {
+	client.Client
+	refuses error
+}
+
+func (v visibility) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	if strings.Contains(in.Query, onceward.AttributeAgent) && v.refuses != nil {
+		return nil, v.refuses
+	}
+	return &workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{{Execution: &commonpb.WorkflowExecution{WorkflowId: "refund-1"}}}}, nil
+}
+
+func TestListTellsMissingAttributesFromATemporalThatFails(t *testing.T) {
+	t.Parallel()
+	unregistered := serviceerror.NewInvalidArgument("invalid query: column name 'OncewardAgent' is not defined")
+	for name, c := range map[string]struct {
+		refuses error
+		status  onceward.RunStatus
+		known   bool
+		err     string
+	}{
+		"registered":                     {nil, "", true, ""},
+		"unregistered":                   {unregistered, "", false, ""},
+		"unregistered, of closed runs":   {unregistered, onceward.StatusClosed, false, ""},
+		"unregistered, and it needs one": {unregistered, onceward.StatusWaitingPerson, false, "onceward setup"},
+		"a Temporal that fails":          {serviceerror.NewUnavailable("down"), "", true, "down"},
+	} {
+		runs, known, err := list(t.Context(), visibility{refuses: c.refuses}, "default", c.status, 10)
+		if known != c.known || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || err == nil && len(runs) != 1 {
+			t.Errorf("%s: %d runs, known %t, %v, want known %t and %q", name, len(runs), known, err, c.known, c.err)
 		}
 	}
 }

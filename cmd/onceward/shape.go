@@ -69,7 +69,7 @@ of the latest; no worker has to run.`,
 func latest(ctx context.Context, c client.Client, namespace, query string, most int) ([]string, error) {
 	var found []string
 	if query == "" {
-		runs, err := list(ctx, c, namespace, "", most)
+		runs, _, err := list(ctx, c, namespace, "", most)
 		if err != nil {
 			return nil, err
 		}
