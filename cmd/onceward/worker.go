@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
@@ -29,6 +30,9 @@ samples/refund/worker.`,
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := required(cmd.Flags(), "config"); err != nil {
+				return err
+			}
+			if err := checkPayments(paymentsURL); err != nil {
 				return err
 			}
 			cfg, err := worker.Load(o.config)
@@ -86,4 +90,14 @@ func samples(c client.Client, cfg worker.Config, paymentsURL string) (*worker.Wo
 		return nil, errors.New("start worker: the configuration has neither a task class refund nor quiz, which the sample agents ask for")
 	}
 	return w, nil
+}
+
+// checkPayments refuses an address that no request could be sent to: a refund
+// would only find that out in the middle of a run.
+func checkPayments(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return usagef("--payments is not an absolute http or https URL, such as http://127.0.0.1:9200")
+	}
+	return nil
 }

@@ -43,3 +43,24 @@ func TestWorkerRegistersTheSamplesThatTheConfigurationHasATaskFor(t *testing.T) 
 		}
 	}
 }
+
+// A configuration that is not there shows how far a command line came.
+func TestPaymentsMustBeAnAbsoluteURL(t *testing.T) {
+	for base, want := range map[string]string{
+		"":                      "--payments",
+		"127.0.0.1:9200":        "--payments",
+		"localhost:9200":        "--payments",
+		"/refunds":              "--payments",
+		"ftp://payments":        "--payments",
+		"http://":               "--payments",
+		"http://:9200":          "--payments",
+		"http://a b":            "--payments",
+		"http://127.0.0.1:9200": "nowhere.yaml",
+		"https://pay.example/v": "nowhere.yaml",
+	} {
+		code, _, errs := call(t, "", "worker", "--config", "nowhere.yaml", "--payments", base)
+		if !strings.Contains(errs, want) || (code == 2) != (want == "--payments") {
+			t.Errorf("%q: exit %d, %q, want %q", base, code, errs, want)
+		}
+	}
+}

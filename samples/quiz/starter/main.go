@@ -9,7 +9,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -50,7 +53,12 @@ func command(out io.Writer) *cobra.Command {
 		Use: "starter --config FILE [--topic TOPIC]", Short: "Start a run that writes a quiz",
 		Example: "  starter --config onceward.yaml --topic rivers --wait",
 		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), out) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkTopic(o.topic); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), out)
+		},
 	}
 	cmd.Flags().StringVar(&o.config, "config", "onceward.yaml", "configuration file; only its temporal section is used")
 	cmd.Flags().StringVar(&o.topic, "topic", "rivers", "what the quiz is about")
@@ -58,6 +66,22 @@ func command(out io.Writer) *cobra.Command {
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the run's end and print its outcome")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {workflow_id, run_id, outcome, text}")
 	return cmd
+}
+
+// maxTopic bounds a topic in bytes: the summary of the run holds it whole.
+const maxTopic = 200
+
+// checkTopic refuses a topic that says nothing or does not fit one line.
+func checkTopic(topic string) error {
+	switch {
+	case strings.TrimSpace(topic) == "":
+		return errors.New("--topic is empty, want what the quiz is about")
+	case len(topic) > maxTopic:
+		return fmt.Errorf("--topic has %d bytes, at most %d", len(topic), maxTopic)
+	case !utf8.ValidString(topic) || strings.ContainsFunc(topic, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return errors.New("--topic holds a character that cannot be printed on one line")
+	}
+	return nil
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {

@@ -49,7 +49,12 @@ func command(out io.Writer) *cobra.Command {
 		Use: "starter --config FILE --order ID", Short: "Start a run that refunds an order",
 		Example: "  starter --config onceward.yaml --order order-1842 --wait",
 		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), out) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOrder(o.order); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), out)
+		},
 	}
 	cmd.Flags().StringVar(&o.config, "config", "onceward.yaml", "configuration file; only its temporal section is used")
 	cmd.Flags().StringVar(&o.order, "order", "", "the order, such as order-1842 (required)")
@@ -58,6 +63,18 @@ func command(out io.Writer) *cobra.Command {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {workflow_id, run_id, outcome, text}")
 	_ = cmd.MarkFlagRequired("order") // fails only for a flag that is not there
 	return cmd
+}
+
+// checkOrder refuses an order whose refund could have no action id: its run would
+// only find that out when the model has been paid.
+func checkOrder(order string) error {
+	if order == "" {
+		return errors.New("--order is empty, want an order such as order-1842")
+	}
+	if err := onceward.ActionID("refund/" + order + "/v1").Validate(); err != nil {
+		return fmt.Errorf("--order names no order that can be refunded: %w", err)
+	}
+	return nil
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {

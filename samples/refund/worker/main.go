@@ -3,7 +3,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,6 +33,9 @@ func command() *cobra.Command {
 		Use: "worker", Short: "Run the refund agent's worker until SIGTERM or Ctrl-C",
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkPayments(paymentsURL); err != nil {
+				return err
+			}
 			cfg, err := worker.Load(config)
 			if err != nil {
 				return err
@@ -54,4 +59,14 @@ func command() *cobra.Command {
 	cmd.Flags().StringVar(&config, "config", "onceward.yaml", "configuration file")
 	cmd.Flags().StringVar(&paymentsURL, "payments", "http://127.0.0.1:9200", "base URL of the payments service")
 	return cmd
+}
+
+// checkPayments refuses an address that no request could be sent to: a refund
+// would only find that out in the middle of a run.
+func checkPayments(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return errors.New("--payments is not an absolute http or https URL, such as http://127.0.0.1:9200")
+	}
+	return nil
 }
