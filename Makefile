@@ -78,8 +78,8 @@ replay: ## Replay the stored histories against the workflows of this tree
 	$(GO) test -count=1 -run Replay -v ./workflows/... $(PROCESS)
 
 .PHONY: bench
-bench: temporal ## Benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 20m $(UNIT) $(PROCESS)
+bench: ## Benchmarks: medians of five runs, docs/benchmarks.md says what of (BENCH=pattern)
+	@sh scripts/bench.sh $(UNIT)
 
 .PHONY: soak
 soak: temporal ## Runs, kills and faults for a while, counting effects (SOAK=2m)

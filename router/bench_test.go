@@ -14,15 +14,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	sdkresponses "github.com/openai/openai-go/v3/responses"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/internal/cputime"
 	"github.com/onceward/onceward/router/wire"
 )
 
@@ -135,11 +134,11 @@ func compare(b *testing.B, size int, ways []way) {
 			runtime.GC() // every turn begins with the same heap
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			began := processorTime(b)
+			began := cputime.Used()
 			for range turn {
 				w.call()
 			}
-			spent[i] = append(spent[i], float64(processorTime(b)-began)/turn)
+			spent[i] = append(spent[i], float64(cputime.Used()-began)/turn)
 			runtime.ReadMemStats(&after)
 			count[i] = append(count[i], float64(after.Mallocs-before.Mallocs)/turn)
 		}
@@ -165,15 +164,6 @@ func compare(b *testing.B, size int, ways []way) {
 func median(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
-}
-
-// processorTime is what this process has used of all processors.
-func processorTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func bareCall(b *testing.B, url string, transport http.RoundTripper, body []byte) func() {
@@ -245,6 +235,7 @@ func BenchmarkClientFaults(b *testing.B) {
 	s := serve(b, reply(400, "application/json", missingOutput))
 	r := pool(b, Config{}, resource("a", s.URL))
 	req := routed(b, r, "a")
+	b.ReportAllocs()
 	for b.Loop() {
 		_, err := r.Call(context.Background(), req)
 		if f := failed(b, err); f.Class != onceward.ClassMissingToolOutput {

@@ -4,13 +4,12 @@ package classify
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/onceward/onceward/router/internal/cputime"
 )
 
-// BenchmarkClassify2KB reports processor time besides the clock's: on a busy
-// machine only that says what a classification takes.
 func BenchmarkClassify2KB(b *testing.B) {
 	message := "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry. To learn more about our content filtering policies please read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766. "
 	bodies := map[string][]byte{
@@ -25,19 +24,7 @@ func BenchmarkClassify2KB(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			in := Input{Transport: HTTP, Status: status, Body: body, Now: time.Unix(1, 0)}
-			began := processorTime(b)
-			for b.Loop() {
-				Classify(in)
-			}
-			b.ReportMetric(float64(processorTime(b)-began)/float64(b.N), "cpu-ns/op")
+			cputime.Loop(b, func() { Classify(in) })
 		})
 	}
-}
-
-func processorTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

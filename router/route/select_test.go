@@ -346,20 +346,6 @@ func TestMetAgreesWithMissing(t *testing.T) {
 	}
 }
 
-func BenchmarkSelect10(b *testing.B) {
-	var all []*Candidate
-	for i := range 10 {
-		all = append(all, candidate(fmt.Sprint("resource-", i), "m"))
-	}
-	table, req := NewTable(all, true), ask()
-	b.ReportAllocs()
-	for b.Loop() {
-		if d := table.Select(req, now); d.Route == nil {
-			b.Fatal("no route")
-		}
-	}
-}
-
 func TestSelectionOfTenTakesTwoAllocationsAtMost(t *testing.T) {
 	var all []*Candidate
 	for i := range 10 {
