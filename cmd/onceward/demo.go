@@ -70,7 +70,9 @@ attempts the turns took, and how much of the prompts came from the cache.`,
 					fmt.Fprintf(say, "%5.1fs  %s\n", time.Since(begun).Seconds(), fmt.Sprintf(format, args...))
 				},
 			})
-			defer story.Close()
+			if story != nil { // a story that broke off has parts to stop as well
+				defer story.Close()
+			}
 			if err != nil {
 				return err
 			}

@@ -230,7 +230,7 @@ func (b *Bench) Forget(workflowID string) {
 		b.t.Fatalf("delete %s: %v", workflowID, err)
 	}
 	for {
-		_, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		_, err := b.Client.DescribeWorkflow(ctx, workflowID, "")
 		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 			return
 		}
@@ -245,12 +245,12 @@ func (b *Bench) Forget(workflowID string) {
 // in their JSON form.
 func (b *Bench) Attributes(workflowID string) map[string]string {
 	b.t.Helper()
-	described, err := b.Client.DescribeWorkflowExecution(b.Context(), workflowID, "")
+	described, err := b.Client.DescribeWorkflow(b.Context(), workflowID, "")
 	if err != nil {
 		b.t.Fatalf("describe %s: %v", workflowID, err)
 	}
 	out := map[string]string{}
-	for name, payload := range described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
+	for name, payload := range described.RawResponse.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
 		out[name] = string(payload.GetData())
 	}
 	return out
