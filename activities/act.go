@@ -46,6 +46,11 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 	if err != nil {
 		return onceward.ActResult{}, fmt.Errorf("read action %s: %w", in.ActionID, err)
 	}
+	if receipt.Digest == "" && !receipt.Status.Final() {
+		// A memo that this process cannot read, as behind a payload codec, says
+		// nothing; the receipt will, and is compared then.
+		receipt.Tool, receipt.Digest = in.Tool, in.Digest
+	}
 	if receipt.Tool != in.Tool || receipt.Digest != in.Digest {
 		item := answer(in.CallID, onceward.Receipt{Status: "action_conflict", Ref: receipt.Ref, Reason: fmt.Sprintf(
 			"action %s was proposed before with other arguments; it is %s and these arguments were not carried out", in.ActionID, receipt.Status)})
@@ -103,7 +108,9 @@ func (a *Activities) describe(ctx context.Context, id string) (onceward.ActionRe
 	receipt := onceward.ActionReceipt{ActionID: actionID, Status: onceward.StateProposed}
 	for key, field := range map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run} {
 		if payload := described.Memo.GetFields()[key]; payload != nil {
-			_ = json.Unmarshal(payload.GetData(), field) // a memo that is not ours leaves the field empty, which is a conflict
+			if json.Unmarshal(payload.GetData(), field) != nil {
+				*field = "" // a codec wrote it
+			}
 		}
 	}
 	if described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {

@@ -86,6 +86,12 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 		case found.Status != onceward.StatusAbsent:
 			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead}, nil
 		}
+		if attempt := activity.GetInfo(ctx).Attempt; attempt > 1 {
+			// Somebody changed the activity's options: the server retries what this
+			// code schedules once, and the attempt before may have been sent.
+			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(
+				fmt.Sprintf("attempt %d of a commit that is made once: an earlier one may have been sent", attempt), onceward.ErrorCommitUnclear, nil)
+		}
 		if reason, detail := guard(ctx, in); reason != "" {
 			return onceward.CommitResult{NotSent: reason, Detail: detail}, nil
 		}

@@ -98,8 +98,12 @@ func (a *action) commit(ctx workflow.Context) {
 	a.to(ctx, onceward.StateCommitting, "")
 	for failedReads, tries := 0, 0; ; tries++ {
 		if tries > 0 {
-			a.pause(ctx, min(firstAsk<<min(tries-1, 10), lastRead), "wait before the next commit")
+			a.pause(ctx, min(firstAsk<<min(tries-1, 10), slowestCommit), "wait before the next commit")
 			a.to(ctx, onceward.StateCommitting, a.receipt.Reason)
+		}
+		if a.receipt.Commits > 0 && a.in.Policy.Keyed && forgotten(a.in.Policy, workflow.Now(ctx).Sub(a.firstCommit)) {
+			a.to(ctx, onceward.StateAwaitingOperator, fmt.Sprintf("the product remembers a key for %s, and the first commit is older", a.in.Policy.KeyTTL))
+			return
 		}
 		result, sent, why := a.tryCommit(ctx)
 		switch {

@@ -22,7 +22,7 @@ var Transitions = []Transition{
 	{onceward.StateCommitting, onceward.StateRejected, "the product refused it"},
 	{onceward.StateCommitting, onceward.StateAccepted, "the product took it and has not finished"},
 	{onceward.StateCommitting, onceward.StateReconciling, "the commit may have been sent and nobody knows"},
-	{onceward.StateCommitting, onceward.StateAwaitingOperator, "the action was reset, or its read keeps failing"},
+	{onceward.StateCommitting, onceward.StateAwaitingOperator, "the action was reset, its read keeps failing, or the product has forgotten the key"},
 	{onceward.StateReconciling, onceward.StateCommitted, "the read found it"},
 	{onceward.StateReconciling, onceward.StateRejected, "the read found the refusal"},
 	{onceward.StateReconciling, onceward.StateAccepted, "the read found it pending"},
@@ -57,6 +57,10 @@ const (
 	maxPreReads = 8
 	// lastRead bounds the back-off between two reads.
 	lastRead = 30 * time.Second
+	// slowestRead bounds it for an effect that the product finishes in days.
+	slowestRead = time.Hour
+	// slowestCommit bounds the back-off between two commits of which nothing was sent.
+	slowestCommit = 5 * time.Minute
 )
 
 // Facts is what the decision after a reconciliation read rests on.
@@ -77,6 +81,13 @@ func (f Facts) absentFrom() time.Time {
 	return f.NotAfter.Add(f.Policy.Settle + f.Policy.Skew)
 }
 
+// forgotten reports that a commit of this age may not be sent again by its key: a
+// commit that is scheduled now may still be sent when its lease ends, and the
+// product must know the key then.
+func forgotten(p onceward.WritePolicy, age time.Duration) bool {
+	return p.Settle <= 0 && age+p.Lease > p.KeyTTL
+}
+
 // AfterRead decides what an action does after a reconciliation read: its next
 // state, why, and how long to wait before the next read if it stays. failed
 // means that the read itself failed.
@@ -95,8 +106,8 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateRejected, "", 0
 	case age > f.Policy.ReadHorizon:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read sees back %s and the commit is %s old", f.Policy.ReadHorizon, age.Round(time.Second)), 0
-	case status == onceward.StatusAccepted:
-		return onceward.StateAccepted, "", pause
+	case status == onceward.StatusAccepted: // for days, perhaps: the pauses grow, or reads would fill the history
+		return onceward.StateAccepted, "", max(pause, min(age/20, slowestRead))
 	case status != onceward.StatusAbsent:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read answered %q", status), 0
 	case !settled:
@@ -105,7 +116,7 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateAwaitingOperator, "the product had accepted it and the read no longer finds it", 0
 	case f.Policy.Settle <= 0 && !f.Policy.Keyed:
 		return onceward.StateAwaitingOperator, "the read finds nothing, and the tool declares neither Settle nor Keyed, so that proves nothing", 0
-	case f.Policy.Settle <= 0 && age > f.Policy.KeyTTL:
+	case forgotten(f.Policy, age):
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the product remembers a key for %s and the commit is %s old", f.Policy.KeyTTL, age.Round(time.Second)), 0
 	case f.Commits >= maxCommits:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("%d commits left no trace", f.Commits), 0

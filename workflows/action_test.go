@@ -1,0 +1,134 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/onceward/onceward"
+)
+
+// product plays commit and find of one action in skipped time. Each answers by
+// its script, one entry a call and the last one for ever.
+type product struct {
+	commits, finds   []onceward.Receipt // the zero receipt: an error
+	committed, found []time.Time        // when each call came
+}
+
+func script(list []onceward.Receipt, n int) (onceward.Receipt, error) {
+	r := list[min(n, len(list)-1)]
+	if r.Status == "" {
+		return r, temporal.NewNonRetryableApplicationError("no answer", onceward.ErrorCommitUnclear, errors.New("reset by peer"))
+	}
+	return r, nil
+}
+
+// play runs the Action workflow and returns its receipt; an operator ends it
+// where it asks for one.
+func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.ActionReceipt {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(20 * time.Second)
+	env.RegisterWorkflow(Action)
+	env.RegisterActivityWithOptions(func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
+		p.committed = append(p.committed, env.Now())
+		r, err := script(p.commits, len(p.committed)-1)
+		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByResponse, Sent: true}, err
+	}, activity.RegisterOptions{Name: onceward.CommitActivity("a", "t")})
+	env.RegisterActivityWithOptions(func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
+		p.found = append(p.found, env.Now())
+		r, err := script(p.finds, len(p.found)-1)
+		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead}, err
+	}, activity.RegisterOptions{Name: onceward.FindActivity("a", "t")})
+	var asked onceward.ActionReceipt
+	env.RegisterDelayedCallback(func() {
+		value, err := env.QueryWorkflow(onceward.QueryReceipt)
+		if err != nil || value.Get(&asked) != nil || asked.Status != onceward.StateAwaitingOperator {
+			return
+		}
+		env.SignalWorkflow(onceward.UpdateResolve, onceward.Resolve{Status: onceward.StatusRejected, By: "test", Version: asked.Version})
+	}, 60*24*time.Hour)
+	env.ExecuteWorkflow(Action, onceward.ActionInput{Act: onceward.ActInput{ActionID: "x/1", Agent: "a", Tool: "t", Digest: "d", Args: []byte(`{}`), Policy: policy}})
+	var receipt onceward.ActionReceipt
+	if err := env.GetWorkflowResult(&receipt); err != nil {
+		t.Fatal(err)
+	}
+	if asked.Status == onceward.StateAwaitingOperator {
+		return asked
+	}
+	return receipt
+}
+
+func actionPolicy(change func(*onceward.WritePolicy)) onceward.WritePolicy {
+	p := onceward.WritePolicy{Queue: "q", Lease: time.Minute, Heartbeat: 10 * time.Second, Settle: 5 * time.Second, Skew: 2 * time.Second, KeyTTL: 24 * time.Hour, ReadHorizon: 30 * 24 * time.Hour}
+	change(&p)
+	return p
+}
+
+var lost, nothing = onceward.Receipt{}, onceward.Absent()
+
+func TestEachCommitWaitsOutTheLeaseOfTheOneBefore(t *testing.T) {
+	p := &product{commits: []onceward.Receipt{lost, lost, onceward.Committed("r3")}, finds: []onceward.Receipt{nothing}}
+	policy := actionPolicy(func(*onceward.WritePolicy) {})
+	got := play(t, p, policy)
+	if got.Status != onceward.StateCommitted || got.Ref != "r3" || got.Commits != 3 {
+		t.Errorf("receipt %+v, want committed as r3 after 3 commits", got)
+	}
+	for i := 1; i < len(p.committed); i++ {
+		if gap := p.committed[i].Sub(p.committed[i-1]); gap < policy.Lease+policy.Settle+policy.Skew {
+			t.Errorf("commit %d came %s after the one before, whose lease, settling and skew are %s", i+1, gap, policy.Lease+policy.Settle+policy.Skew)
+		}
+	}
+}
+
+func TestEffectOfASecondCommitIsFoundBeforeAThird(t *testing.T) {
+	// Nothing is found until well into the second lease, then the effect is.
+	finds := []onceward.Receipt{}
+	for range 12 {
+		finds = append(finds, nothing)
+	}
+	p := &product{commits: []onceward.Receipt{lost}, finds: append(finds, onceward.Committed("r2"))}
+	got := play(t, p, actionPolicy(func(*onceward.WritePolicy) {}))
+	if got.Status != onceward.StateCommitted || got.VerifiedBy != onceward.VerifiedByRead || len(p.committed) != 2 {
+		t.Errorf("receipt %+v after %d commits, want what the read found after 2", got, len(p.committed))
+	}
+}
+
+func TestKeyIsNotUsedWhenTheProductHasForgottenIt(t *testing.T) {
+	p := &product{commits: []onceward.Receipt{lost}, finds: []onceward.Receipt{nothing}}
+	policy := actionPolicy(func(p *onceward.WritePolicy) { p.Settle, p.Keyed, p.KeyTTL = 0, true, 150*time.Second })
+	got := play(t, p, policy)
+	if got.Status != onceward.StateAwaitingOperator {
+		t.Errorf("receipt %+v, want that a person is asked", got)
+	}
+	for i, at := range p.committed {
+		if age := at.Add(policy.Lease).Sub(p.committed[0]); age > policy.KeyTTL {
+			t.Errorf("commit %d may be sent %s after the first, the key is remembered for %s", i+1, age, policy.KeyTTL)
+		}
+	}
+}
+
+func TestAcceptedIsAskedForDaysWithoutFillingTheHistory(t *testing.T) {
+	p := &product{commits: []onceward.Receipt{onceward.Accepted("p1")}, finds: []onceward.Receipt{onceward.Accepted("p1")}}
+	got := play(t, p, actionPolicy(func(*onceward.WritePolicy) {}))
+	if got.Status != onceward.StateAwaitingOperator {
+		t.Errorf("receipt %+v, want that a person is asked when the read's horizon has passed", got)
+	}
+	if n := len(p.found); n > 1500 {
+		t.Errorf("%d reads in 30 days: at 11 events each they would fill the history", n)
+	}
+}
+
+func TestAcceptedIsNoReceiptUntilTheProductSaysSo(t *testing.T) {
+	p := &product{commits: []onceward.Receipt{onceward.Accepted("p1")}, finds: []onceward.Receipt{onceward.Accepted("p1"), onceward.Accepted("p1"), onceward.Committed("r1")}}
+	got := play(t, p, actionPolicy(func(*onceward.WritePolicy) {}))
+	if got.Status != onceward.StateCommitted || got.Ref != "r1" || got.VerifiedBy != onceward.VerifiedByRead || len(p.found) != 3 || len(p.committed) != 1 {
+		t.Errorf("receipt %+v after %d reads and %d commits, want r1 by the third read", got, len(p.found), len(p.committed))
+	}
+}
