@@ -16,16 +16,19 @@ type RouteRequest struct {
 	Requirements Requirements `json:"requirements"`
 	// Boundaries of the reasoning items in the transcript. A route outside them
 	// drops those items, if CrossBoundary allows.
-	Boundaries    []string        `json:"boundaries,omitempty"`
-	CrossBoundary string          `json:"cross_boundary"` // strip | wait | fail
-	Owner         string          `json:"owner,omitempty"`
-	Excluded      []ExcludedRoute `json:"excluded,omitempty"`
-	Warm          string          `json:"warm,omitempty"` // the resource whose prompt cache holds this run's prefix
-	Remaining     MicroUSD        `json:"remaining"`
-	AttemptCost   MicroUSD        `json:"attempt_cost"`
-	Bytes         int             `json:"bytes"` // of the rendered input, for the token estimate
-	Now           time.Time       `json:"now"`
-	Last          string          `json:"last,omitempty"` // class of the attempt before, for the reason on record
+	Boundaries    []string `json:"boundaries,omitempty"`
+	CrossBoundary string   `json:"cross_boundary"` // strip | wait | fail
+	// Sealed are the boundaries of compaction items, which can neither be read
+	// elsewhere nor left out: only a route inside all of them can serve.
+	Sealed      []string        `json:"sealed,omitempty"`
+	Owner       string          `json:"owner,omitempty"`
+	Excluded    []ExcludedRoute `json:"excluded,omitempty"`
+	Warm        string          `json:"warm,omitempty"` // the resource whose prompt cache holds this run's prefix
+	Remaining   MicroUSD        `json:"remaining"`
+	AttemptCost MicroUSD        `json:"attempt_cost"`
+	Bytes       int             `json:"bytes"` // of the rendered input, for the token estimate
+	Now         time.Time       `json:"now"`
+	Last        string          `json:"last,omitempty"` // class of the attempt before, for the reason on record
 	// Repair of the next attempt. One that changes the output limit changes the
 	// ceiling as well, so selection applies it.
 	Repair Repair `json:"repair,omitempty"`

@@ -350,6 +350,12 @@ func (a *attempt) classify(kind classify.Transport, body []byte, err error) *onc
 	f := classify.Classify(classify.Input{
 		Transport: kind, Status: a.response.HTTPStatus, Header: a.header, Body: body, Err: err, Now: a.router.cfg.Now(),
 	})
+	if f.Class == onceward.ClassCancelled && a.response.HTTPStatus == http.StatusOK && a.caller.Err() == nil {
+		// The resource says that the response was cancelled, and nobody here did it.
+		own := onceward.NewFailure(onceward.ClassServerError, f.Phase, f.Message)
+		own.ProviderRequestID, own.ModelResult = f.ProviderRequestID, f.ModelResult
+		f = own
+	}
 	if kind == classify.SSE {
 		f.Phase = a.phase()
 		if a.stream.Begun() {

@@ -88,7 +88,7 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	request := onceward.RouteRequest{
 		RunKey: r.key(ctx), Turn: t.n, Attempt: t.attempt,
 		Models: r.plan.Models, Resources: r.plan.Resources, Requirements: r.plan.Requirements,
-		Boundaries: r.boundaries(), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
+		Boundaries: r.boundaries(""), Sealed: r.boundaries("compaction"), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
 		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
 		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair,
 	}

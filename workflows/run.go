@@ -125,11 +125,12 @@ func (r *Run) key(ctx workflow.Context) string {
 	return info.WorkflowExecution.ID + "/" + info.FirstRunID
 }
 
-// boundaries of the encrypted reasoning in the transcript, in order of first use.
-func (r *Run) boundaries() []string {
+// boundaries of the sealed items in the transcript, or of those of one type, in
+// order of first use.
+func (r *Run) boundaries(kind string) []string {
 	var out []string
 	for _, item := range r.items {
-		if item.Boundary != "" && !contains(out, item.Boundary) {
+		if item.Boundary != "" && (kind == "" || kind == item.Type) && !contains(out, item.Boundary) {
 			out = append(out, item.Boundary)
 		}
 	}

@@ -119,6 +119,11 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 	if req.Owner != "" && req.Owner != c.Name {
 		return no(StepOwner, "state lives on "+req.Owner)
 	}
+	for _, boundary := range req.Sealed {
+		if boundary != c.Boundary {
+			return no(StepOwner, "a compaction item of "+boundary+" cannot be read here and is never left out")
+		}
+	}
 	p := passed{Candidate: c, output: req.Requirements.OutputTokens}
 	if len(req.Boundaries) > 0 {
 		inside := slices.Contains(req.Boundaries, c.Boundary)

@@ -55,6 +55,7 @@ func TestEachStepDropsWithItsReason(t *testing.T) {
 	}{
 		"subset":                  {ask: func(r *onceward.RouteRequest) { r.Resources = []string{"b"} }, step: StepSubset, reason: "task"},
 		"owner":                   {ask: func(r *onceward.RouteRequest) { r.Owner = "b" }, step: StepOwner, reason: "b"},
+		"owner of a compaction":   {ask: func(r *onceward.RouteRequest) { r.Sealed = []string{"b"} }, step: StepOwner, reason: "compaction item of b"},
 		"boundary":                {ask: func(r *onceward.RouteRequest) { r.Boundaries, r.CrossBoundary = []string{"b"}, CrossWait }, step: StepBoundary, reason: "reasoning of b"},
 		"boundary that must fail": {ask: func(r *onceward.RouteRequest) { r.Boundaries, r.CrossBoundary = []string{"b"}, CrossFail }, step: StepBoundary, reason: "reasoning of b"},
 		"requirements":            {a: func(c *Candidate) { c.Capability.ToolCalling = false }, step: StepRequirements, reason: "tool_calling"},
