@@ -1,0 +1,44 @@
+package test
+
+import (
+	"testing"
+	"time"
+
+	activitypb "go.temporal.io/api/activity/v1"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/test/harness"
+)
+
+// Somebody allows a commit under way more attempts, and its worker is lost: the
+// server carries out the same activity again, inside the same lease and for the
+// same run. The read finds nothing yet, and nothing may be sent again.
+func TestCommitIsMadeOnceWhateverItsOptionsSay(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{Lease: 12 * time.Second})
+	held := newGate(t)
+	b.OnBeforeCommit(held.hold)
+	b.StartWorker(true)
+	order := b.Order()
+	run := b.StartRefund("run", order)
+	held.await(t, b)
+	id := harness.Action(order)
+	commit := b.Scheduled(id.WorkflowID(), onceward.CommitActivity("refunds", "create_refund"), 1).GetActivityTaskScheduledEventAttributes()
+	_, err := b.Client.WorkflowService().UpdateActivityOptions(b.Context(), &workflowservice.UpdateActivityOptionsRequest{
+		Namespace: client.DefaultNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id.WorkflowID()}, Identity: "ops",
+		Activity:        &workflowservice.UpdateActivityOptionsRequest_Id{Id: commit.GetActivityId()},
+		ActivityOptions: &activitypb.ActivityOptions{RetryPolicy: &commonpb.RetryPolicy{MaximumAttempts: 5}},
+		UpdateMask:      &fieldmaskpb.FieldMask{Paths: []string{"retry_policy.maximum_attempts"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killLive(b)
+	b.AwaitReads(2) // of the second attempt, before it would send
+	held.release()
+	b.Check(run, order, paid(died))
+}
