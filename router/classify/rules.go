@@ -50,6 +50,7 @@ type compiled struct {
 	unasked     ruleSet   // the rules that can match without one of their codes or any phrases
 	waitPhrases []int16
 	neverConn   []int16
+	shapes      []int16
 }
 
 var (
@@ -116,6 +117,7 @@ func compile() *compiled {
 	}
 	t.waitPhrases = phrase(waitPhrases)
 	t.neverConn = phrase(neverConnected)
+	t.shapes = phrase(shapePhrases)
 	for len(t.phraseRules) < len(phrases) {
 		t.phraseRules = append(t.phraseRules, nil)
 	}

@@ -21,7 +21,7 @@ func (e *envelope) addMessage(raw []byte, escaped bool, level int) {
 		plain = unescape(make([]byte, 0, min(len(plain), maxText)), plain)
 	}
 	if level < maxLevel {
-		if at := nestedJSON(plain); at >= 0 {
+		if at := nestedJSON(plain); at >= 0 && !quotesCaller(plain[:at]) {
 			e.addText(plain[:at])
 			before := len(e.text)
 			e.scan(plain[at:], level+1, zRoot)

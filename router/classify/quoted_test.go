@@ -1,0 +1,108 @@
+package classify
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/onceward/onceward"
+)
+
+func errorBody(t *testing.T, code, message string) []byte {
+	t.Helper()
+	fields := map[string]any{"message": message, "type": "invalid_request_error"}
+	if code != "" {
+		fields["code"] = code
+	}
+	b, err := json.Marshal(map[string]any{"error": fields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestQuotedWordsOfTheCallerAreNoVerdictOnTheResource(t *testing.T) {
+	for _, c := range []struct{ code, message string }{
+		{"invalid_value", "Invalid value: 'overdue'. Supported values are: 'open', 'closed'."},
+		{"invalid_type", "Invalid type for 'input[0].content': expected a string, but got 'Incorrect API key provided' instead."},
+		{"invalid_function_parameters", "Invalid schema for function 'check': In context=('properties', 'account balance'), 'required' is required to be supplied and to be an array including every key in properties."},
+		{"invalid_function_parameters", "Invalid schema for function 'check': In context=('properties','account balance'), 'required' is required."},
+		{"invalid_json_schema", "Invalid schema for response_format 'invoice': 'overdue' is not of type 'object'"},
+		{"unknown_parameter", "Unknown parameter: 'tools[0].spending limit'."},
+		{"invalid_value", "Invalid 'tools[0].name': 'Payment Required'. Expected a string that matches the pattern '^[a-z]+$'."},
+		{"invalid_function_parameters", "Invalid schema for function 'model_not_found': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."},
+		{"invalid_type", "Invalid type for 'metadata.note': expected a string, but got 'insufficient_quota' instead."},
+		{"invalid_type", `Invalid type for 'metadata.note': expected a string, but got '{"error":{"code":"insufficient_quota"}}' instead.`},
+		{"invalid_image_url", "Failed to download image from https://cdn/invalid_api_key.png: 403"},
+		{"", "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$' (got 'rate limit exceeded')"},
+		{"", "Invalid value at 'contents[0].parts[0].text' (TYPE_STRING), \"The model is overloaded\""},
+		{"", "1 validation error for ChatCompletionRequest\nmessages.0.content\n  Input should be a valid string [type=string_type, input_value={'q': 'Authentication failed: invalid api key'}, input_type=dict]"},
+		{"", "Unable to download the file. Please verify the URL and try again. 404 model not found"},
+		{"invalid_value", "Invalid value: 'she wrote \"it's fine\" but the account is overdue'."},
+		{"invalid_value", "Invalid value: 'the users' account balance is overdue'. Supported values are: 'open' and 'closed'."},
+	} {
+		want := onceward.ClassInvalidRequest
+		if c.code == "unknown_parameter" {
+			want = onceward.ClassUnsupportedCapability // another host may know it
+		}
+		for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
+			f := Classify(Input{Status: status, Body: errorBody(t, c.code, c.message)})
+			if f.Class != want || f.StateEffect != onceward.EffectNone {
+				t.Errorf("%d %s: %s %s, want %s none", status, c.message, f.Class, f.StateEffect, want)
+			}
+		}
+		if c.code == "" {
+			continue
+		}
+		event := fmt.Appendf(nil, `{"type":"response.failed","response":{"status":"failed","error":{"code":%q,"message":%q}}}`, c.code, c.message)
+		if f, ok := Terminal(event); !ok || f.Class != want || f.StateEffect != onceward.EffectNone {
+			t.Errorf("response.failed %s: %v, want %s none", c.message, f, want)
+		}
+	}
+}
+
+// Every phrase of every rule that touches health is tried as the value that each
+// form of request fault quotes.
+func TestNoQuotedPhraseTouchesHealth(t *testing.T) {
+	faults := []struct{ code, form string }{
+		{"invalid_value", "Invalid value: '%s'. Supported values are: 'open', 'closed'."},
+		{"invalid_type", "Invalid type for 'input[0].content': expected a string, but got '%s' instead."},
+		{"unknown_parameter", "Unknown parameter: 'tools[0].%s'."},
+		{"invalid_json_schema", "Invalid schema for response_format 'invoice': '%s' is not of type 'object'"},
+		{"invalid_value", "Invalid value: \"%s\"."},
+		{"", "metadata.note: String should match pattern '^a$' (got '%s')"},
+		{"", "Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]"},
+		{"", "Invalid value at 'contents[0].role' (TYPE_STRING), \"%s\""},
+	}
+	tried := 0
+	for i := range table().rules {
+		r := &table().rules[i]
+		if r.stateEffect() == onceward.EffectNone {
+			continue
+		}
+		for _, phrase := range r.any {
+			for _, fault := range faults {
+				tried++
+				f := Classify(Input{Status: http.StatusBadRequest, Body: errorBody(t, fault.code, fmt.Sprintf(fault.form, phrase))})
+				if f.StateEffect != onceward.EffectNone {
+					t.Errorf("%s with %q: %s %s", fault.form, phrase, f.Class, f.StateEffect)
+				}
+			}
+		}
+	}
+	if tried < 1000 {
+		t.Errorf("only %d texts tried", tried)
+	}
+}
+
+func TestUnquotedVerdictStandsBesideAShapeCode(t *testing.T) {
+	for message, want := range map[string]onceward.StateEffect{
+		"Invalid value: 'x'. Your credit balance is too low to access the API.":                         onceward.EffectDisable,
+		"Unsupported value: 'stream'. Incorrect API key provided: 'sk-x'. You can find it in settings.": onceward.EffectDisable,
+	} {
+		if f := Classify(Input{Status: http.StatusBadRequest, Body: errorBody(t, "invalid_value", message)}); f.StateEffect != want {
+			t.Errorf("%s: %s %s, want %s", message, f.Class, f.StateEffect, want)
+		}
+	}
+}
