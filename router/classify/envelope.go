@@ -38,6 +38,8 @@ type envelope struct {
 	empty                 bool // nothing but white space
 	sse                   bool
 	broken, cut           bool
+	readErr               bool // our own reading of the answer failed
+	filtered              bool // a content filter says that it took something out
 
 	typ, object, respStatus, reason string
 	inResponse                      bool
@@ -81,7 +83,7 @@ func (e *envelope) read(in Input) {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	e.readBody(trimmed, in.Header)
 	if in.Err != nil {
-		e.plain = true
+		e.plain, e.readErr = true, true
 		e.addText([]byte(clip(in.Err.Error(), maxText)))
 	}
 	if len(in.Header) > 0 {

@@ -30,12 +30,14 @@ func shapeless(e *envelope) bool {
 // answerRules judge an answer that carries no error and is yet no use. Refusals
 // and filters come before emptiness: both leave the content empty.
 var answerRules = []rule{
+	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.readErr && !e.hasError && e.status < 300 }},
 	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
 		return shapeless(e) && e.transport != Connection && (e.status == 0 || answered(e))
 	}, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}},
 	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.empty && e.transport == Connection && e.status == 0 }},
 	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return strings.HasPrefix(e.reason, "blocked_") }},
 	{class: onceward.ClassContentFiltered, when: reasonIs("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "sensitive", "error_toxic", "language")},
+	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return answered(e) && e.filtered && !e.hasOutput() }},
 	{class: onceward.ClassPolicyBlocked, when: reasonIs("guardrail_intervened")},
 	{class: onceward.ClassRefusal, when: reasonIs("refusal")},
 	{class: onceward.ClassRefusal, when: func(e *envelope) bool { return answered(e) && e.sawRefusal }},

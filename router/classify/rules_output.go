@@ -24,7 +24,8 @@ var requestRules = []rule{
 }
 
 // clientFault holds for the statuses of a refused request, and where no status
-// says anything else.
+// says anything else. What our own reading reports is never the request's fault:
+// "malformed" is said of the bytes that came.
 func clientFault(e *envelope) bool {
 	switch e.status {
 	case 400, 409, 415, 417, 422:
@@ -32,5 +33,5 @@ func clientFault(e *envelope) bool {
 	case 404:
 		return e.codeCount > 0 || len(e.text) > 0 && !e.html
 	}
-	return e.status < 300 && (e.hasError || e.plain) && e.transport != Connection
+	return e.status < 300 && !e.readErr && (e.hasError || e.plain) && e.transport != Connection
 }

@@ -1,6 +1,10 @@
 package classify
 
-import "github.com/onceward/onceward"
+import (
+	"regexp"
+
+	"github.com/onceward/onceward"
+)
 
 // placeRules are about where the request came from and where it went.
 var placeRules = []rule{
@@ -18,6 +22,7 @@ var placeRules = []rule{
 			"wrong version number", "invalid url", "missing protocol", "no route matched", "default backend - 404", "not a valid endpoint", "stopped after 10 redirects", "too many redirects", "err_invalid_url", "no host in request url", "invalid port", "certificate is not trusted", "unknown issuer", "the requested url was not found", "no such route"},
 		none: []string{"image", "file_url", "downloading", "failed to download", "unable to fetch"}},
 	{class: onceward.ClassEndpointMisconfigured, codes: []string{"UnknownOperationException", "NoSuchOperation", "OperationNotFound", "ResourceNotFound404"}},
+	{class: onceward.ClassEndpointMisconfigured, any: []string{"api version"}, re: regexp.MustCompile(`api version:? '?[\w.\-]+'? is not supported`)},
 	// A page where JSON was due: a portal, a login, a maintenance notice.
 	{class: onceward.ClassEndpointMisconfigured, when: func(e *envelope) bool { return e.html && e.status >= 200 && e.status < 400 }},
 }

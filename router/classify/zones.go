@@ -33,7 +33,7 @@ var knownKeys = func() (keys [32][32][]string) {
 		"errortype", "__type", "type", "status", "statuscode", "status_code", "http_status", "output", "choices", "candidates", "content",
 		"stop_reason", "stopreason", "resets_in_seconds", "resets_at", "finish_reason", "finishreason", "promptfeedback", "blockreason", "incomplete_details", "usage", "object", "data", "body",
 		"metadata", "raw", "reasons", "limit_source", "headers", "innererror", "inner_error", "innerexception", "cause", "param",
-		"provider_specific_fields", "content_filter_result", "content_filter_results", "content_filters", "filtered", "retrydelay", "quotaid", "id",
+		"provider_specific_fields", "content_filter_result", "content_filter_results", "content_filters", "filtered", "blocked", "retrydelay", "quotaid", "id",
 		"violations", "fieldviolations", "item", "delta", "arguments", "input", "text", "summary", "refusal", "parts", "functioncall",
 		"tool_calls", "function", "output_text", "request_id", "requestid", "retry_after", "retry_after_ms", "retry_after_seconds", "tools", "instructions",
 		"fault", "faultstring", "errordetail", "err", "loc", "domain", "name", "object_type", "event", "originalmessage", "original_message", "resource_exhausted",
@@ -131,6 +131,8 @@ func (e *envelope) enterRoot(key string) zone {
 	case "content":
 		e.items++
 		return zContent
+	case "content_filters", "content_filter_results":
+		return zFilter
 	case "choices":
 		e.choices++
 		return zChoice
@@ -202,7 +204,8 @@ func (e *envelope) onNull(z zone, key string) {
 }
 
 func (e *envelope) onBool(z zone, key string, v bool) {
-	if z == zFilter && key == "filtered" && v {
+	if z == zFilter && (key == "filtered" || key == "blocked") && v {
+		e.filtered = true
 		e.addCode("content_filter")
 	}
 	if z == zRoot && key == "success" && !v {
