@@ -108,7 +108,7 @@ func appendUnquoted(out, line []byte) []byte {
 				last := bytes.LastIndexByte(line, '\'')
 				return append(out[:first+1], line[last:]...)
 			case depth == 0 && before: // a plural's apostrophe
-			case before, !next && depth > 0:
+			case before, !next && depth > 0 && !opens(line, i):
 				depth--
 			default:
 				depth++
@@ -131,6 +131,12 @@ func appendUnquoted(out, line []byte) []byte {
 		}
 	}
 	return out
+}
+
+// opens reports whether the quote at i, with no word on either side, begins a
+// quote within a quote, as in {'model': '-'}.
+func opens(line []byte, i int) bool {
+	return i > 0 && bytes.IndexByte([]byte(" ([{:=,"), line[i-1]) >= 0 && i+1 < len(line) && line[i+1] != ' '
 }
 
 // inWord reports whether c is part of a word. Bytes of other scripts are.

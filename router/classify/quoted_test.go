@@ -96,6 +96,27 @@ func TestNoQuotedPhraseTouchesHealth(t *testing.T) {
 	}
 }
 
+// A caller may send the very error that a resource would answer with.
+func TestNoQuotedErrorTouchesHealth(t *testing.T) {
+	faults := []struct{ code, form string }{
+		{"invalid_value", "Invalid value: '%s'. Supported values are: 'open', 'closed'."},
+		{"invalid_type", "Invalid type for 'metadata.note': expected an object, but got '%s' instead."},
+		{"invalid_value", "Invalid value: \"%s\"."},
+		{"", "Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]"},
+	}
+	for _, l := range append(readCases(t, "testdata/errors.jsonl"), readCases(t, "testdata/more.jsonl")...) {
+		if l.Effect == onceward.EffectNone || len(l.Body) > 2000 {
+			continue
+		}
+		for _, fault := range faults {
+			f := Classify(Input{Status: http.StatusBadRequest, Body: errorBody(t, fault.code, fmt.Sprintf(fault.form, l.Body))})
+			if f.StateEffect != onceward.EffectNone {
+				t.Errorf("%s quoting %s: %s %s", fault.form, l.ID, f.Class, f.StateEffect)
+			}
+		}
+	}
+}
+
 func TestUnquotedVerdictStandsBesideAShapeCode(t *testing.T) {
 	for message, want := range map[string]onceward.StateEffect{
 		"Invalid value: 'x'. Your credit balance is too low to access the API.":                         onceward.EffectDisable,

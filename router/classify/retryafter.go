@@ -85,7 +85,11 @@ func retryAfterValue(v string, now time.Time) (time.Duration, bool) {
 
 // number reads a finite number that is not negative, in the given unit.
 func number(v string, unit time.Duration) (time.Duration, bool) {
-	n, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	v = strings.TrimSpace(v)
+	if strings.Trim(v, "0123456789.") != "" {
+		return 0, false // 1e3 and 0x10 are no delays that a header may name
+	}
+	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n*float64(unit) > float64(math.MaxInt64)/2 {
 		return 0, false
 	}

@@ -24,6 +24,7 @@ func TestLongestWaitWins(t *testing.T) {
 		"negative is ignored":               {header: map[string]string{"Retry-After": "-5"}, want: 0},
 		"a century is ignored":              {header: map[string]string{"Retry-After": "3153600000"}, want: 0},
 		"not a number is ignored":           {header: map[string]string{"Retry-After": "NaN"}, want: 0},
+		"an exponent is ignored":            {header: map[string]string{"Retry-After": "1e3"}, want: 0},
 		"a day is believed":                 {header: map[string]string{"Retry-After": "86400"}, want: 24 * time.Hour},
 		"an empty bucket":                   {header: map[string]string{"X-Ratelimit-Reset-Tokens": "1m26.4s", "X-Ratelimit-Remaining-Tokens": "0"}, want: 86400 * time.Millisecond},
 		"a bucket that is not empty":        {header: map[string]string{"X-Ratelimit-Reset-Tokens": "6m0s", "X-Ratelimit-Remaining-Tokens": "100", "Retry-After": "2"}, want: 2 * time.Second},

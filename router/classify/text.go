@@ -62,7 +62,7 @@ func (e *envelope) addExceptions(b []byte) {
 		}
 		before := rest[:open]
 		rest = rest[open+1:]
-		if bytes.HasSuffix(before, []byte("error occurred ")) {
+		if bytes.HasSuffix(before, []byte("error occurred ")) && !quotesCaller(b[:len(b)-len(rest)]) {
 			if name, _, ok := bytes.Cut(rest, []byte(")")); ok {
 				e.addCodeBytes(name)
 			}
