@@ -112,7 +112,7 @@ func NewFailure(class Class, phase Phase, message string) *Failure {
 		Scope:            rule.Scope,
 		StateEffect:      rule.StateEffect,
 		Repair:           rule.Repair,
-		Message:          cut(message, MaxFailureMessage),
+		Message:          Cut(message, MaxFailureMessage),
 	}
 }
 
@@ -141,8 +141,8 @@ func (f *Failure) Is(target error) bool {
 	return errors.As(target, &other) && other.Class == f.Class
 }
 
-// cut shortens s to at most n bytes without splitting a UTF-8 sequence.
-func cut(s string, n int) string {
+// Cut shortens s to at most n bytes without splitting a UTF-8 sequence.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -112,7 +112,7 @@ func CallOutput(callID, output string) (Item, error) {
 // CallError returns an output item that tells the model what was wrong with its
 // call: a JSON object with the keys error and message.
 func CallError(callID, code, message string) Item {
-	body, err := json.Marshal(map[string]string{"error": code, "message": cut(message, 4000)})
+	body, err := json.Marshal(map[string]string{"error": code, "message": Cut(message, 4000)})
 	if err != nil {
 		body = []byte(`{"error":"internal"}`)
 	}

@@ -12,6 +12,16 @@ const (
 	ActivityAct         = "onceward.Act"         // start an action or attach to it
 )
 
+// Types of application errors that cross the same border.
+const (
+	// ErrorNoAgent is of a run whose agent this worker does not have. The run
+	// waits: another worker, or the next release, may have it.
+	ErrorNoAgent = "agent_not_registered"
+	// ErrorInvalidStart is of a run that was started with an argument no run can
+	// work on.
+	ErrorInvalidStart = "invalid_start"
+)
+
 // Handlers. Each takes one JSON object, which is all that the Temporal UI sends.
 const (
 	UpdateComplete = "onceward.complete" // run: update and signal

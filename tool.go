@@ -156,7 +156,7 @@ func Write[R, I any](
 			if err := receipt.Validate(allowed...); err != nil {
 				return Receipt{}, fmt.Errorf("receipt of %s: %w", spec.Name, err)
 			}
-			receipt.Reason = cut(receipt.Reason, MaxReason)
+			receipt.Reason = Cut(receipt.Reason, MaxReason)
 			return receipt, nil
 		}
 	}

@@ -14,17 +14,13 @@ import (
 // MaxRequest bounds a run's request in bytes.
 const MaxRequest = 512 << 10
 
-// ErrorNoAgent is the type of the error of a run whose agent this worker does
-// not have. The run waits: another worker, or the next release, may have it.
-const ErrorNoAgent = "agent_not_registered"
-
 // Open resolves agent and configuration into the run's manifest and writes the
 // first items of its transcript. It runs as a local activity.
 func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.Opened, error) {
 	agent, ok := a.agents[in.Agent]
 	if !ok {
 		return onceward.Opened{}, temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("agent %q is not registered with this worker", in.Agent), ErrorNoAgent, nil)
+			fmt.Sprintf("agent %q is not registered with this worker", in.Agent), onceward.ErrorNoAgent, nil)
 	}
 	if len(in.Request) > MaxRequest {
 		return onceward.Opened{}, invalidStart("request has %d bytes, at most %d", len(in.Request), MaxRequest)
@@ -73,12 +69,8 @@ func checkState(plan onceward.Plan) error {
 	return nil
 }
 
-// ErrorInvalidStart is the type of the error of a run that was started with an
-// argument no run can work on.
-const ErrorInvalidStart = "invalid_start"
-
 func invalidStart(format string, args ...any) error {
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(format, args...), ErrorInvalidStart, nil)
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(format, args...), onceward.ErrorInvalidStart, nil)
 }
 
 // SelectRoute chooses a route. It runs as a local activity in the workflow task

@@ -147,9 +147,4 @@ func FindFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.C
 }
 
 // clip bounds the text of a tool's error: error details over 4 KB are lost.
-func clip(s string) string {
-	if len(s) > onceward.MaxReason {
-		return s[:onceward.MaxReason]
-	}
-	return s
-}
+func clip(s string) string { return onceward.Cut(s, onceward.MaxReason) }

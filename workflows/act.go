@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -266,7 +267,7 @@ func (r *Run) final(id onceward.ActionID) bool {
 
 // withdraw takes a tool that is used once away from the model.
 func (r *Run) withdraw(tool string, result onceward.ActResult) {
-	if r.tool(tool).Once && result.Receipt.Status == onceward.StateCommitted && !result.Conflict && !contains(r.withdrawn, tool) {
+	if r.tool(tool).Once && result.Receipt.Status == onceward.StateCommitted && !result.Conflict && !slices.Contains(r.withdrawn, tool) {
 		r.withdrawn = append(r.withdrawn, tool)
 	}
 }

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -260,7 +261,7 @@ func (p *pool) known(resource, model string) error {
 		if r.Resource != resource {
 			continue
 		}
-		if model == "" || contains(r.Models, model) {
+		if model == "" || slices.Contains(r.Models, model) {
 			return nil
 		}
 		return fmt.Errorf("pool: resource %s has no model %q; it has %v", resource, model, r.Models)

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -50,7 +51,7 @@ func Decide(s Situation) (Step, string) {
 		return StepStop, "not portable: the state the run was started with is gone"
 	case f.ProviderStateCreated:
 		return StepStop, "the resource holds state that cannot be exported"
-	case f.Repair != onceward.RepairNone && !repaired(s.Repairs, f.Repair):
+	case f.Repair != onceward.RepairNone && !slices.Contains(s.Repairs, f.Repair):
 		return StepRepair, string(f.Repair)
 	case f.Class == onceward.ClassUnknown && (s.Committed || s.Pinned):
 		return StepStop, "an unknown failure after a committed side effect, or with state on the resource"
@@ -66,15 +67,6 @@ func Decide(s Situation) (Step, string) {
 		return StepNext, "the same resource may serve it later"
 	}
 	return StepStop, "neither another resource nor a retry can help"
-}
-
-func repaired(done []onceward.Repair, repair onceward.Repair) bool {
-	for _, r := range done {
-		if r == repair {
-			return true
-		}
-	}
-	return false
 }
 
 // lasting reports whether a repair is about items that stay in the transcript:

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -61,7 +62,7 @@ func TestDecideNeverRepairsTwice(t *testing.T) {
 		s := Situation{Failure: failure(rule.Class)}
 		for range 3 {
 			step, _ := Decide(s)
-			if step == StepRepair && repaired(s.Repairs, s.Failure.Repair) {
+			if step == StepRepair && slices.Contains(s.Repairs, s.Failure.Repair) {
 				t.Errorf("%s repairs %s twice", rule.Class, s.Failure.Repair)
 			}
 			if step == StepRepair {

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -80,7 +81,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 			r.waiting = ""
 			return opened, nil
 		}
-		if !errors.As(err, &application) || application.Type() != "agent_not_registered" {
+		if !errors.As(err, &application) || application.Type() != onceward.ErrorNoAgent {
 			return opened, err
 		}
 		r.waiting = fmt.Sprintf("a worker that has the agent %q: %s", agent.Name, application.Message())
@@ -95,7 +96,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 func (r *Run) resume(c onceward.Carry) error {
 	if c.Version != onceward.CarryVersion {
 		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the run was carried in version %d, this release reads %d", c.Version, onceward.CarryVersion), "invalid_start", nil)
+			fmt.Sprintf("the run was carried in version %d, this release reads %d", c.Version, onceward.CarryVersion), onceward.ErrorInvalidStart, nil)
 	}
 	r.plan, r.use, r.turn, r.started = c.Plan, c.Use, c.Turn, c.Started
 	r.actions, r.withdrawn, r.excluded, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Warm, c.Committed
@@ -130,7 +131,7 @@ func (r *Run) key(ctx workflow.Context) string {
 func (r *Run) boundaries(kind string) []string {
 	var out []string
 	for _, item := range r.items {
-		if item.Boundary != "" && (kind == "" || kind == item.Type) && !contains(out, item.Boundary) {
+		if item.Boundary != "" && (kind == "" || kind == item.Type) && !slices.Contains(out, item.Boundary) {
 			out = append(out, item.Boundary)
 		}
 	}
@@ -148,22 +149,4 @@ func local(ctx workflow.Context, summary string) workflow.Context {
 // maxSummary is the server's limit for a summary, in bytes.
 const maxSummary = 390
 
-func cutSummary(s string) string {
-	if len(s) <= maxSummary {
-		return s
-	}
-	n := maxSummary
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n]
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
+func cutSummary(s string) string { return onceward.Cut(s, maxSummary) }
