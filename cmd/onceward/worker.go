@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
@@ -95,9 +94,8 @@ func samples(c client.Client, cfg worker.Config, paymentsURL string) (*worker.Wo
 // checkPayments refuses an address that no request could be sent to: a refund
 // would only find that out in the middle of a run.
 func checkPayments(base string) error {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return usagef("--payments is not an absolute http or https URL, such as http://127.0.0.1:9200")
+	if err := payments.CheckURL(base); err != nil {
+		return usagef("--payments %v", err)
 	}
 	return nil
 }

@@ -129,3 +129,13 @@ func (c *Client) do(req *http.Request, want int, out any) error {
 }
 
 func unreadable(why string) error { return &Unclear{Status: http.StatusOK, Err: errors.New(why)} }
+
+// CheckURL refuses a base URL that no client could use. Its text goes after the
+// name of the flag or key that holds the URL.
+func CheckURL(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return errors.New("is not an absolute http or https URL, such as http://127.0.0.1:9200")
+	}
+	return nil
+}

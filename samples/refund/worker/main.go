@@ -3,9 +3,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -64,9 +62,8 @@ func command() *cobra.Command {
 // checkPayments refuses an address that no request could be sent to: a refund
 // would only find that out in the middle of a run.
 func checkPayments(base string) error {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return errors.New("--payments is not an absolute http or https URL, such as http://127.0.0.1:9200")
+	if err := payments.CheckURL(base); err != nil {
+		return fmt.Errorf("--payments %w", err)
 	}
 	return nil
 }
