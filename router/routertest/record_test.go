@@ -46,14 +46,17 @@ func TestHooksHoldTheAnswerAtTheirMoment(t *testing.T) {
 	ctx, kill := context.WithCancel(within(t))
 	received := 0
 	p.OnRequest(func(routertest.Request) { received++ })
+	gone := make(chan struct{})
 	remove := p.OnEvent(func(_ routertest.Request, e routertest.Event) {
 		if e.N == 5 {
 			kill() // as a test kills its worker: nothing more may reach it
+			<-gone
 		}
 	})
 	done := make(chan routertest.Request, 2)
 	p.OnDone(func(r routertest.Request) { done <- r })
 	g := do(t, ctx, http.MethodPost, p.Resource("A").URL()+"responses", streamed(ask(user("hi"))))
+	close(gone)
 	if g.err == nil {
 		t.Error("the killed client read a whole answer")
 	}
