@@ -8,8 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -25,7 +28,9 @@ func TestStreamedAnswerIsReadAndPriced(t *testing.T) {
 		w.Header().Set("x-ratelimit-remaining-tokens", "40000")
 		stream(evCreated, evAdded, evDone, evEnd)(w, r)
 	})
-	r := pool(t, Config{}, resource("a", s.URL+"/v1"))
+	now := time.Now()
+	still := func() time.Time { return now } // tokens come back with time
+	r := pool(t, Config{Now: still}, resource("a", s.URL+"/v1"))
 	var events int
 	req := routed(t, r, "a")
 	req.Progress = func(_ onceward.Phase, n int) { events = n }
@@ -43,7 +48,7 @@ func TestStreamedAnswerIsReadAndPriced(t *testing.T) {
 		body["instructions"] != "be brief" || len(body["prompt_cache_key"].(string)) > 64 || strings.Contains(body["prompt_cache_key"].(string), "wf") {
 		t.Errorf("request %v", body)
 	}
-	if st := status(t, r, "a"); st.TokensLeft < 39000 || st.TokensLeft > 41000 || st.InFlight != 0 {
+	if st := status(t, r, "a"); st.TokensLeft != 40000 || st.InFlight != 0 {
 		t.Errorf("status %+v", st)
 	}
 }
@@ -226,31 +231,32 @@ func TestClocksAreTheResourcesAndContextsTheCallers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, c.handler)
-			r := pool(t, Config{}, resource("a", s.URL))
-			req := routed(t, r, "a")
-			req.Timeouts = c.timeouts
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			if c.deadline > 0 {
-				ctx, cancel = context.WithTimeout(ctx, c.deadline)
+			synctest.Test(t, func(t *testing.T) {
+				r := pool(t, Config{Transport: piped(t, c.handler)}, resource("a", "http://a.example/v1"))
+				req := routed(t, r, "a")
+				req.Timeouts = c.timeouts
+				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-			}
-			if c.deadline < 0 {
-				req.Progress = func(_ onceward.Phase, n int) {
-					if n == 1 {
-						cancel()
+				if c.deadline > 0 {
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				if c.deadline < 0 {
+					req.Progress = func(_ onceward.Phase, n int) {
+						if n == 1 {
+							cancel()
+						}
 					}
 				}
-			}
-			res, err := r.Call(ctx, req)
-			f := failed(t, err)
-			if f.Class != c.class || f.Phase != c.phase || !strings.Contains(f.Message, c.message) || res.CostBasis != onceward.CostReserved {
-				t.Errorf("failure %+v, cost basis %s", *f, res.CostBasis)
-			}
-			if counts := f.StateEffect == onceward.EffectBreaker; counts != (c.class == onceward.ClassTimeout) {
-				t.Errorf("effect %s", f.StateEffect)
-			}
+				res, err := r.Call(ctx, req)
+				f := failed(t, err)
+				if f.Class != c.class || f.Phase != c.phase || !strings.Contains(f.Message, c.message) || res.CostBasis != onceward.CostReserved {
+					t.Errorf("failure %+v, cost basis %s", *f, res.CostBasis)
+				}
+				if counts := f.StateEffect == onceward.EffectBreaker; counts != (c.class == onceward.ClassTimeout) {
+					t.Errorf("effect %s", f.StateEffect)
+				}
+			})
 		})
 	}
 }
@@ -278,11 +284,13 @@ func TestNothingIsSentForACallerWhoIsGone(t *testing.T) {
 }
 
 func TestUnreachableResourceCostsNothingAndCounts(t *testing.T) {
-	s := serve(t, stream(evEnd))
-	r := pool(t, Config{}, resource("a", s.URL))
-	req := routed(t, r, "a")
-	s.Close()
-	res, err := r.Call(context.Background(), req)
+	// As from a port where nobody listens. A port that was given back may be
+	// another process's before it is dialled.
+	refused := &http.Transport{DialContext: func(_ context.Context, network, _ string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}}
+	r := pool(t, Config{Transport: refused}, resource("a", "http://127.0.0.1:9/v1"))
+	res, err := r.Call(context.Background(), routed(t, r, "a"))
 	f := failed(t, err)
 	if f.Class != onceward.ClassNetwork || f.Phase != onceward.PhasePrepare || f.NotSent || res.Cost != 0 || f.StateEffect != onceward.EffectBreaker {
 		t.Errorf("failure %+v, cost %d", *f, res.Cost)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -47,41 +48,45 @@ func TestChatAnswerIsReadAndPriced(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		known   bool
+		waits   time.Duration // at most, and no time passes while anything comes
 	}{
-		"a stream to its mark":                       {stream(chRole, chHi, chStop, chUsage, "[DONE]"), true},
-		"without the end mark":                       {stream(chRole, chHi, chStop, chUsage), true},
-		"without usage, which is then unknown":       {stream(chRole, chHi, chStop, "[DONE]"), false},
-		"cut after the finish reason":                {cut(chRole, chHi, chStop), false},
-		"kept open after the mark":                   {open(chRole, chHi, chStop, chUsage, "[DONE]"), true},
-		"kept open after the finish reason":          {open(chRole, chHi, chStop), false},
-		"a JSON answer":                              {reply(200, "application/json", `{"id":"c1","model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],`+chUsage[strings.Index(chUsage, `"usage"`):]), true},
-		"a JSON answer that is labelled as a stream": {reply(200, "text/event-stream", `{"id":"c1","model":"gpt-x","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`), false},
+		"a stream to its mark":                       {stream(chRole, chHi, chStop, chUsage, "[DONE]"), true, 0},
+		"without the end mark":                       {stream(chRole, chHi, chStop, chUsage), true, 0},
+		"without usage, which is then unknown":       {stream(chRole, chHi, chStop, "[DONE]"), false, 0},
+		"cut after the finish reason":                {cut(chRole, chHi, chStop), false, 0},
+		"kept open after the mark":                   {open(chRole, chHi, chStop, chUsage, "[DONE]"), true, drainFor},
+		"kept open after the finish reason":          {open(chRole, chHi, chStop), false, tailFor},
+		"a JSON answer":                              {reply(200, "application/json", `{"id":"c1","model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],`+chUsage[strings.Index(chUsage, `"usage"`):]), true, 0},
+		"a JSON answer that is labelled as a stream": {reply(200, "text/event-stream", `{"id":"c1","model":"gpt-x","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("api-key") != "k-a" || r.URL.Path != "/v1/chat/completions" {
-					t.Errorf("request to %s with headers %v", r.URL.Path, r.Header)
+			synctest.Test(t, func(t *testing.T) {
+				requests := 0
+				transport := piped(t, func(w http.ResponseWriter, r *http.Request) {
+					requests++
+					if r.Header.Get("api-key") != "k-a" || r.URL.Path != "/v1/chat/completions" {
+						t.Errorf("request to %s with headers %v", r.URL.Path, r.Header)
+					}
+					c.handler(w, r)
+				})
+				r := pool(t, Config{Transport: transport}, chatResource("a", "http://a.example/v1"))
+				req := routed(t, r, "a")
+				began := time.Now()
+				res := mustCall(t, r, req)
+				if took := time.Since(began); took > c.waits {
+					t.Errorf("a whole answer was waited for %s, want at most %s", took, c.waits)
 				}
-				c.handler(w, r)
+				if res.Text != "hi" || len(res.Items) != 1 || res.ResponseModel != "gpt-x" || res.Usage.Known != c.known || c.known && (res.Usage != want || res.Cost != price.Cost(want)) {
+					t.Errorf("response %+v", res)
+				}
+				if !c.known && (res.CostBasis != onceward.CostReserved || res.Cost != price.Ceiling(164, 1000)) {
+					t.Errorf("unknown usage costs %d, %s", res.Cost, res.CostBasis)
+				}
+				if st := status(t, r, "a"); st.InFlight != 0 || st.Breaker != "closed" || requests != 1 {
+					t.Errorf("status %+v after %d requests", st, requests)
+				}
 			})
-			r := pool(t, Config{}, chatResource("a", s.URL+"/v1"))
-			req := routed(t, r, "a")
-			req.Timeouts.Idle = 200 * time.Millisecond
-			began := time.Now()
-			res := mustCall(t, r, req)
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("a whole answer was waited for %s", took)
-			}
-			if res.Text != "hi" || len(res.Items) != 1 || res.ResponseModel != "gpt-x" || res.Usage.Known != c.known || c.known && (res.Usage != want || res.Cost != price.Cost(want)) {
-				t.Errorf("response %+v", res)
-			}
-			if !c.known && (res.CostBasis != onceward.CostReserved || res.Cost != price.Ceiling(164, 1000)) {
-				t.Errorf("unknown usage costs %d, %s", res.Cost, res.CostBasis)
-			}
-			if st := status(t, r, "a"); st.InFlight != 0 || st.Breaker != "closed" || s.requests.Load() != 1 {
-				t.Errorf("status %+v after %d requests", st, s.requests.Load())
-			}
 		})
 	}
 }
@@ -171,14 +176,15 @@ func TestClocksOfAChatAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, stream0(c.sent))
-			r := pool(t, Config{}, chatResource("a", s.URL))
-			req := routed(t, r, "a")
-			req.Timeouts = c.timeouts
-			_, err := r.Call(context.Background(), req)
-			if f := failed(t, err); f.Class != onceward.ClassTimeout || f.Phase != c.phase || f.StateEffect != onceward.EffectBreaker || !strings.Contains(f.Message, c.message) {
-				t.Errorf("failure %+v", *f)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r := pool(t, Config{Transport: piped(t, stream0(c.sent))}, chatResource("a", "http://a.example/v1"))
+				req := routed(t, r, "a")
+				req.Timeouts = c.timeouts
+				_, err := r.Call(context.Background(), req)
+				if f := failed(t, err); f.Class != onceward.ClassTimeout || f.Phase != c.phase || f.StateEffect != onceward.EffectBreaker || !strings.Contains(f.Message, c.message) {
+					t.Errorf("failure %+v", *f)
+				}
+			})
 		})
 	}
 }

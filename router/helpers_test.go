@@ -114,7 +114,7 @@ func request(t testing.TB, route onceward.Route) onceward.ModelRequest {
 	t.Helper()
 	return onceward.ModelRequest{
 		Route: route, RunKey: "wf/1", Instructions: "be brief", Items: []onceward.Item{text(t, "user", "hello")},
-		Timeouts: onceward.Timeouts{FirstEvent: 5 * time.Second, Idle: 5 * time.Second, Attempt: 10 * time.Second},
+		Timeouts: onceward.Timeouts{FirstEvent: time.Minute, Idle: time.Minute, Attempt: 100 * time.Second}, // for no test to meet
 	}
 }
 

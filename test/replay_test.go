@@ -19,7 +19,7 @@ const histories = "histories"
 // stored are the histories there must be.
 var stored = []string{
 	"refund", "refund-killed", "refund-reset", "continued-as-new",
-	"action-committed", "action-reconciled", "action-resolved", "action-reset",
+	"action-committed", "action-reconciled", "action-resolved", "action-reset", "action-reset-reads",
 }
 
 // record keeps a history if the tests were asked to.

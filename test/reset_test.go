@@ -302,7 +302,7 @@ func TestActionItselfIsReset(t *testing.T) {
 	})
 	t.Run("when it is closed and its read lags: it waits for an operator and never commits", func(t *testing.T) {
 		t.Parallel()
-		b := harness.New(t, harness.Options{})
+		b := harness.New(t, harness.Options{Lease: shortLease})
 		b.StartWorker(false)
 		order := b.Order()
 		receipt(t, b.StartRefund("run", order).Result())
@@ -316,9 +316,29 @@ func TestActionItselfIsReset(t *testing.T) {
 		}
 		effects(t, b, order, 1, 1)
 	})
-	t.Run("with the commit at the product: it waits for an operator and never commits", func(t *testing.T) {
+	t.Run("with the commit at the product: it adopts what its read finds", func(t *testing.T) {
 		t.Parallel()
 		b := harness.New(t, harness.Options{})
+		held := newGate(t)
+		b.OnBeforeCommit(held.hold)
+		b.StartWorker(false)
+		order := b.Order()
+		run := b.StartRefund("run", order)
+		held.await(t, b)
+		id := harness.Action(order)
+		b.Reset(id.WorkflowID(), b.FirstTask(id.WorkflowID()))
+		harness.Until(b, id.WorkflowID(), onceward.QueryReceipt, "reconciling", func(r onceward.ActionReceipt) bool {
+			return r.Status == onceward.StateReconciling && r.Reconciled > 0
+		})
+		held.release()
+		result, _ := b.Check(run, order, paid())
+		if got := receipt(t, result); got.Commits != 0 || got.VerifiedBy != onceward.VerifiedByRead {
+			t.Errorf("receipt %+v, want what the read of the reset action found", got)
+		}
+	})
+	t.Run("with the commit at the product past its lease: it waits for an operator and never commits", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{Lease: shortLease})
 		held := newGate(t)
 		b.OnBeforeCommit(held.hold)
 		b.StartWorker(false)
@@ -337,11 +357,11 @@ func TestActionItselfIsReset(t *testing.T) {
 		}
 		resolve(t, b, id, onceward.Resolve{Status: onceward.StatusCommitted, Ref: "rf-000001", By: "ops", Version: waiting.Version})
 		_, chain := b.Check(run, order, paid())
-		recordAll(t, chain, "", "action-reset")
+		recordAll(t, chain, "", "action-reset-reads")
 	})
 	t.Run("when an operator has resolved it: the old decision does not decide again", func(t *testing.T) {
 		t.Parallel()
-		b := harness.New(t, harness.Options{Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
+		b := harness.New(t, harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
 		b.StartWorker(false)
 		order := b.Order()
 		run := b.Start("run", "UnsettledWorkflow", "Please refund "+order+".")

@@ -25,6 +25,7 @@ type action struct {
 	started     time.Time
 	notAfter    time.Time // end of the last commit's lease
 	firstCommit time.Time
+	reset       bool // somebody reset it: it reads, and never commits again
 	told        bool
 }
 
@@ -114,7 +115,7 @@ func (a *action) commit(ctx workflow.Context) {
 			a.adopt(ctx, result)
 			return
 		case result.NotSent == onceward.NotSentReset:
-			a.to(ctx, onceward.StateAwaitingOperator, "the action was reset: it never commits again, and its read found nothing")
+			a.wasReset(ctx)
 			return
 		case result.NotSent == onceward.NotSentReadFailed:
 			if failedReads++; failedReads >= maxPreReads {
@@ -128,6 +129,18 @@ func (a *action) commit(ctx workflow.Context) {
 		}
 		workflow.SetCurrentDetails(ctx, a.details())
 	}
+}
+
+// wasReset moves an action that somebody reset to its reads. The execution before
+// may have a commit in flight, whose lease began before the reset: it ends within
+// one from now. Actions that began under the first release asked a person at once.
+func (a *action) wasReset(ctx workflow.Context) {
+	if workflow.GetVersion(ctx, "reset-reads-first", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		a.to(ctx, onceward.StateAwaitingOperator, "the action was reset: it never commits again, and its read found nothing")
+		return
+	}
+	a.reset, a.notAfter = true, workflow.Now(ctx).Add(a.in.Policy.Lease)
+	a.to(ctx, onceward.StateReconciling, "the action was reset: it never commits again, and reads until no earlier commit can be on its way")
 }
 
 // tryCommit schedules a commit whose lease begins now. sent reports that it
@@ -212,7 +225,7 @@ func (a *action) adopt(ctx workflow.Context, result onceward.CommitResult) {
 // reconcile reads until the effect is found, is known to be absent, or a person
 // has to look.
 func (a *action) reconcile(ctx workflow.Context) {
-	facts := Facts{Policy: a.in.Policy, NotAfter: a.notAfter, FirstCommit: a.firstCommit, Commits: a.receipt.Commits}
+	facts := Facts{Policy: a.in.Policy, NotAfter: a.notAfter, FirstCommit: a.firstCommit, Commits: a.receipt.Commits, Reset: a.reset}
 	for {
 		facts.State, facts.ReadAt = a.receipt.Status, workflow.Now(ctx)
 		result, err := a.find(ctx)

@@ -18,6 +18,7 @@ import (
 type product struct {
 	commits, finds   []onceward.Receipt // the zero receipt: an error
 	committed, found []time.Time        // when each call came
+	reset            bool               // the guard finds that the action was reset
 }
 
 func script(list []onceward.Receipt, n int) (onceward.Receipt, error) {
@@ -38,6 +39,9 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 	env.RegisterWorkflow(Action)
 	env.RegisterActivityWithOptions(func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
 		p.committed = append(p.committed, env.Now())
+		if p.reset {
+			return onceward.CommitResult{NotSent: onceward.NotSentReset}, nil
+		}
 		r, err := script(p.commits, len(p.committed)-1)
 		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByResponse, Sent: true}, err
 	}, activity.RegisterOptions{Name: onceward.CommitActivity("a", "t")})
@@ -97,6 +101,24 @@ func TestEffectOfASecondCommitIsFoundBeforeAThird(t *testing.T) {
 	got := play(t, p, actionPolicy(func(*onceward.WritePolicy) {}))
 	if got.Status != onceward.StateCommitted || got.VerifiedBy != onceward.VerifiedByRead || len(p.committed) != 2 {
 		t.Errorf("receipt %+v after %d commits, want what the read found after 2", got, len(p.committed))
+	}
+}
+
+// The execution before the reset may have a commit in flight, so a read that
+// finds nothing proves nothing until that one's lease, settling and skew are over.
+func TestResetActionReadsUntilNoEarlierCommitCanLand(t *testing.T) {
+	policy := actionPolicy(func(*onceward.WritePolicy) {})
+	p := &product{reset: true, finds: []onceward.Receipt{nothing}}
+	got := play(t, p, policy)
+	if got.Status != onceward.StateAwaitingOperator || got.Commits != 0 || len(p.committed) != 1 {
+		t.Errorf("receipt %+v after %d tries, want that a person is asked after one", got, len(p.committed))
+	}
+	if last := p.found[len(p.found)-1].Sub(p.committed[0]); last < policy.Lease+policy.Settle+policy.Skew {
+		t.Errorf("the last read came %s after the reset, and a commit can land until %s after it", last, policy.Lease+policy.Settle+policy.Skew)
+	}
+	p = &product{reset: true, finds: []onceward.Receipt{nothing, nothing, nothing, onceward.Committed("r1")}}
+	if got := play(t, p, policy); got.Status != onceward.StateCommitted || got.Ref != "r1" || got.VerifiedBy != onceward.VerifiedByRead {
+		t.Errorf("receipt %+v, want what the fourth read found", got)
 	}
 }
 

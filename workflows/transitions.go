@@ -21,13 +21,13 @@ var Transitions = []Transition{
 	{onceward.StateCommitting, onceward.StateCommitted, "the product said so, or the read before the commit found it"},
 	{onceward.StateCommitting, onceward.StateRejected, "the product refused it"},
 	{onceward.StateCommitting, onceward.StateAccepted, "the product took it and has not finished"},
-	{onceward.StateCommitting, onceward.StateReconciling, "the commit may have been sent and nobody knows"},
-	{onceward.StateCommitting, onceward.StateAwaitingOperator, "the action was reset, its read keeps failing, or the product has forgotten the key"},
+	{onceward.StateCommitting, onceward.StateReconciling, "the commit may have been sent and nobody knows, or the action was reset"},
+	{onceward.StateCommitting, onceward.StateAwaitingOperator, "its read keeps failing, or the product has forgotten the key; of the first release also when the action was reset"},
 	{onceward.StateReconciling, onceward.StateCommitted, "the read found it"},
 	{onceward.StateReconciling, onceward.StateRejected, "the read found the refusal"},
 	{onceward.StateReconciling, onceward.StateAccepted, "the read found it pending"},
 	{onceward.StateReconciling, onceward.StateCommitting, "absent is authoritative and the tool allows another commit"},
-	{onceward.StateReconciling, onceward.StateAwaitingOperator, "the read cannot tell"},
+	{onceward.StateReconciling, onceward.StateAwaitingOperator, "the read cannot tell, or finds nothing and the action was reset"},
 	{onceward.StateAccepted, onceward.StateCommitted, "the read found it"},
 	{onceward.StateAccepted, onceward.StateRejected, "the read found the refusal"},
 	{onceward.StateAccepted, onceward.StateAwaitingOperator, "the read no longer finds it, or its horizon passed"},
@@ -71,8 +71,9 @@ type Facts struct {
 	NotAfter    time.Time            // end of the last commit's lease
 	FirstCommit time.Time            // when the first commit was scheduled
 	Commits     int
-	Reads       int // of this reconciliation, this one included
-	FailedReads int // in a row, this one included
+	Reads       int  // of this reconciliation, this one included
+	FailedReads int  // in a row, this one included
+	Reset       bool // the action was reset: it never commits again
 }
 
 // absentFrom is when a read that finds nothing begins to mean that there is
@@ -112,6 +113,8 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read answered %q", status), 0
 	case !settled:
 		return f.State, "nothing found yet", min(pause, f.absentFrom().Sub(f.ReadAt))
+	case f.Reset:
+		return onceward.StateAwaitingOperator, "the action was reset: it never commits again, and its read found nothing", 0
 	case f.State == onceward.StateAccepted:
 		return onceward.StateAwaitingOperator, "the product had accepted it and the read no longer finds it", 0
 	case f.Policy.Settle <= 0 && !f.Policy.Keyed:

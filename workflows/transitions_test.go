@@ -45,6 +45,9 @@ func TestAfterRead(t *testing.T) {
 		"the read fails once after it":         {facts(func(f *Facts) { f.FailedReads = 1 }), "", true, onceward.StateReconciling},
 		"the read keeps failing":               {facts(func(f *Facts) { f.FailedReads = maxReadFailures }), "", true, onceward.StateAwaitingOperator},
 		"the read answers what no read may":    {facts(func(*Facts) {}), onceward.StatusUnknown, false, onceward.StateAwaitingOperator},
+		"absent, settled, of a reset action":   {facts(func(f *Facts) { f.Reset = true }), onceward.StatusAbsent, false, onceward.StateAwaitingOperator},
+		"absent, early, of a reset action":     {facts(func(f *Facts) { f.Reset, f.ReadAt = true, start.Add(time.Second) }), onceward.StatusAbsent, false, onceward.StateReconciling},
+		"found, of a reset action":             {facts(func(f *Facts) { f.Reset = true }), onceward.StatusCommitted, false, onceward.StateCommitted},
 		"accepted stays accepted":              {facts(func(f *Facts) { f.State = onceward.StateAccepted }), onceward.StatusAccepted, false, onceward.StateAccepted},
 	} {
 		got, _, pause := AfterRead(c.facts, c.status, c.failed)
@@ -65,9 +68,10 @@ func TestAfterReadWaitsUntilAbsentIsAuthoritative(t *testing.T) {
 	}
 }
 
-// A product with a truthful read, and every sequence of faults around it: the
-// machine never commits while an earlier commit may still land, never commits
-// after a receipt, and never leaves the table of transitions.
+// A product with a truthful read, and every sequence of faults and resets around
+// it: the machine never commits while an earlier commit may still land, never
+// commits after a receipt, never asks a person about what is absent while a commit
+// may still land, and never leaves the table of transitions.
 func TestNoSequenceOfEventsCommitsTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policy := onceward.WritePolicy{
@@ -94,10 +98,20 @@ func TestNoSequenceOfEventsCommitsTwice(t *testing.T) {
 			if state.Final() || state == onceward.StateAwaitingOperator {
 				break
 			}
+			if rapid.IntRange(0, 19).Draw(t, "reset") == 0 { // what was in flight goes on without its execution
+				f.Reset, f.FirstCommit, state = true, now, onceward.StateCommitting
+			}
 			switch state {
 			case onceward.StateCommitting:
+				land()
 				if effects > 0 && !now.Before(visible) { // read first, in the same activity
 					move(onceward.StateCommitted)
+					continue
+				}
+				if f.Reset { // the guard stops it
+					notAfter = now.Add(policy.Lease)
+					f.Reads, f.FailedReads = 0, 0
+					move(onceward.StateReconciling)
 					continue
 				}
 				if effects > 0 || !lands.IsZero() {
@@ -136,6 +150,9 @@ func TestNoSequenceOfEventsCommitsTwice(t *testing.T) {
 				if next == state {
 					now = now.Add(max(pause, time.Millisecond))
 					continue
+				}
+				if next == onceward.StateAwaitingOperator && status == onceward.StatusAbsent && (effects > 0 || !lands.IsZero()) {
+					t.Fatalf("a person is asked at %s while a commit exists or is under way", now.Sub(start))
 				}
 				move(next)
 			default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -53,7 +54,7 @@ failed) gets a run of its own that records the decision and commits nothing.`,
 				return err
 			}
 			defer c.Close()
-			return resolve(cmd.Context(), c, id, in, cmd.OutOrStdout(), asJSON)
+			return resolve(cmd.Context(), c, id, in, cmd.OutOrStdout(), cmd.ErrOrStderr(), asJSON)
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +67,7 @@ failed) gets a run of its own that records the decision and commits nothing.`,
 	return cmd
 }
 
-func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve, out io.Writer, asJSON bool) error {
+func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve, out, warn io.Writer, asJSON bool) error {
 	receipt, closed, err := show.ReadAction(ctx, c, id)
 	switch {
 	case errors.Is(err, show.ErrNotFound):
@@ -79,7 +80,7 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 		}
 		return fmt.Errorf("resolve %s: it is %s, and a receipt is final", id, receipt.Status)
 	case closed:
-		receipt, err = resolveClosed(ctx, c, receipt, in)
+		receipt, err = resolveClosed(ctx, c, receipt, in, warn)
 	default:
 		if in.Version == 0 {
 			in.Version = receipt.Version
@@ -97,7 +98,7 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 
 // resolveClosed starts a run of the action's id that records the decision and
 // never commits.
-func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionReceipt, in onceward.Resolve) (onceward.ActionReceipt, error) {
+func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionReceipt, in onceward.Resolve, warn io.Writer) (onceward.ActionReceipt, error) {
 	var receipt onceward.ActionReceipt
 	id := before.ActionID
 	events, err := show.Events(ctx, c, id.WorkflowID(), "")
@@ -107,6 +108,9 @@ func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionR
 	options, input, err := resolveOnly(events, before, in)
 	if err != nil {
 		return receipt, fmt.Errorf("resolve %s: %w", id, err)
+	}
+	if until := landsUntil(events, input.Act.Policy); in.Status == onceward.StatusRejected && time.Now().Before(until) {
+		_, _ = fmt.Fprintf(warn, "warning: a commit of %s was in flight when it was closed and may still be made until %s: look at the product again after that\n", id, until.Format(time.RFC3339))
 	}
 	run, err := c.ExecuteWorkflow(ctx, options, onceward.WorkflowAction, input)
 	if err != nil {
@@ -122,6 +126,18 @@ func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionR
 		return receipt, fmt.Errorf("resolve %s: read its receipt: %w", id, err)
 	}
 	return receipt, nil
+}
+
+// landsUntil returns until when the last commit of a closed action may still show
+// at the product, as its tool declares; the zero time if none was scheduled.
+func landsUntil(events []*historypb.HistoryEvent, p onceward.WritePolicy) time.Time {
+	var until time.Time
+	for _, e := range events {
+		if strings.HasSuffix(e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(), ".commit") {
+			until = e.GetEventTime().AsTime().Add(p.Lease + p.Settle + p.Skew)
+		}
+	}
+	return until
 }
 
 // resolveOnly builds the run that records a decision from the history of the one

@@ -2,12 +2,14 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/onceward/onceward"
 )
@@ -55,6 +57,33 @@ func TestResolveOnlyRunKeepsTheActionAndCannotFollowAReceipt(t *testing.T) {
 		}
 		if in.Commits != 2 || in.Reconciled != 3 {
 			t.Errorf("%s: it carries %d commits and %d reads, want what was sent before: 2 and 3", name, in.Commits, in.Reconciled)
+		}
+	}
+}
+
+func TestCommitOfAClosedActionMayLandUntilItsLeaseSettlingAndSkewAreOver(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	activity := func(name string, at time.Time) *historypb.HistoryEvent {
+		return &historypb.HistoryEvent{EventTime: timestamppb.New(at), Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{ActivityType: &commonpb.ActivityType{Name: name}},
+		}}
+	}
+	policy := onceward.WritePolicy{Lease: time.Minute, Settle: 5 * time.Second, Skew: 2 * time.Second}
+	commit, find := onceward.CommitActivity("a", "t"), onceward.FindActivity("a", "t")
+	for name, c := range map[string]struct {
+		events []*historypb.HistoryEvent
+		want   time.Time
+	}{
+		"no commit was scheduled": {events: []*historypb.HistoryEvent{activity(find, at)}},
+		"one was":                 {events: []*historypb.HistoryEvent{activity(commit, at)}, want: at.Add(67 * time.Second)},
+		"two were, and a read": {
+			events: []*historypb.HistoryEvent{activity(commit, at), activity(commit, at.Add(time.Hour)), activity(find, at.Add(2*time.Hour))},
+			want:   at.Add(time.Hour + 67*time.Second),
+		},
+	} {
+		if got := landsUntil(c.events, policy); !got.Equal(c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
