@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,16 +54,24 @@ func dropping(t *testing.T) (url string, posts *atomic.Int64) {
 	return "http://" + listener.Addr().String(), posts
 }
 
+// post sends a request on a connection that an earlier answer left behind.
 func post(t *testing.T, client *http.Client, url string, body io.Reader) error {
 	t.Helper()
-	warm, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, warm.Body)
-	_ = warm.Body.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	for kept := false; !kept; { // net/http drops a connection whose writer was slow to report
+		trace := &httptrace.ClientTrace{PutIdleConn: func(err error) { kept = err == nil }}
+		req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warm, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, warm.Body) // its end comes after PutIdleConn
+		_ = warm.Body.Close()
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
 	if err != nil {
 		t.Fatal(err)
