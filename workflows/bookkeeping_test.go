@@ -171,7 +171,7 @@ func TestNoSequenceLeavesACallWithoutItsOutput(t *testing.T) {
 		} {
 			env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 		}
-		env.SetTestTimeout(time.Minute)
+		patient(env)
 		env.ExecuteWorkflow(func(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
 			return RunAgent(ctx, onceward.Agent{Name: "a"}, in)
 		}, onceward.Ask("go on"))
