@@ -45,6 +45,8 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	if req.Repair != req.Route.Repair { // a caller that did not tell selection of its repair
 		output = route.OutputTokens(output, req.Repair, c.Capability)
 	}
+	items, linted := wire.Lint(req)
+	req.Items = items
 	to := r.endpoints[c.Name]
 	rendered, err := to.protocol.render(req, wire.Target{
 		Deployment: c.Deployment, Boundary: c.Boundary, Capability: c.Capability, MaxOutputTokens: output,
@@ -66,7 +68,7 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 		router: r, endpoint: to, stream: to.protocol.collect(), candidate: c, req: req, permit: permit, body: rendered.Body,
 		ceiling: max(req.Route.Ceiling, c.Price.Ceiling(input, output)),
 	}
-	a.response.ReasoningStripped = rendered.Stripped
+	a.response.ReasoningStripped, a.response.Notices = rendered.Stripped, linted
 	f := a.run(ctx)
 	a.settle(f)
 	a.observe()

@@ -63,6 +63,60 @@ func isOutput(typ string) bool {
 	return typ == "function_call_output" || typ == "custom_tool_call_output"
 }
 
+// Lint looks over a transcript before it is sent and leaves out what every host
+// refuses: calls without an output, outputs without a call, and reasoning that
+// only an orphan call followed. It says so, for the trail. What a stored response
+// holds is not seen from here, so an anchored transcript is left as it is, and so
+// are calls other than functions and custom tools: whether a host misses their
+// outputs only the host knows.
+func Lint(req onceward.ModelRequest) (items []onceward.Item, notices []string) {
+	if req.PreviousResponseID != "" || paired(req.Items) {
+		return req.Items, nil
+	}
+	drop := Orphans(req.Items)
+	for i, item := range req.Items {
+		if !drop[i] {
+			items = append(items, item)
+			continue
+		}
+		if len(notices) < maxNotices {
+			notices = append(notices, strings.TrimSpace("lint: left out "+item.Type+" "+item.CallID)+", which had lost its other half")
+		}
+	}
+	return items, notices
+}
+
+// maxNotices bounds what the trail says of one transcript.
+const maxNotices = 8
+
+// paired reports that each call has an output and each output a call. It is what
+// is true of nearly every transcript, and costs one map.
+func paired(items []onceward.Item) bool {
+	const call, output = 1, 2
+	var halves map[string]int
+	for _, item := range items {
+		half := 0
+		switch {
+		case isCall(item.Type):
+			half = call
+		case isOutput(item.Type):
+			half = output
+		default:
+			continue
+		}
+		if halves == nil {
+			halves = make(map[string]int, len(items)/2)
+		}
+		halves[item.CallID] |= half
+	}
+	for _, have := range halves {
+		if have != call|output {
+			return false
+		}
+	}
+	return true
+}
+
 // Orphans marks calls without an output and outputs without a call, and the
 // reasoning that only an orphan call followed: it must not stand alone. Other
 // items are left as they are.
