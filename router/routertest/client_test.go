@@ -16,7 +16,7 @@ import (
 // The official client is the judge here: what it cannot read is not the wire format.
 
 func openaiClient(p *routertest.Pool, name string) openai.Client {
-	return openai.NewClient(option.WithBaseURL(p.Resource(name).URL()), option.WithAPIKey("k"), option.WithMaxRetries(0))
+	return openai.NewClient(option.WithBaseURL(p.Resource(name).URL()), option.WithAPIKey("k"), option.WithMaxRetries(0), option.WithHTTPClient(client))
 }
 
 func openaiParams(input responses.ResponseInputParam) responses.ResponseNewParams {

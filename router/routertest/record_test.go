@@ -179,7 +179,7 @@ func TestControlListenerScriptsAPoolFromOutside(t *testing.T) {
 	if err := json.Unmarshal([]byte(g.body), &reqs); err != nil || len(reqs) != 1 || reqs[0].Seq != 2 || reqs[0].Body.Model != "m" {
 		t.Errorf("%s %v", g.body, err)
 	}
-	if g := ctl("GET", "await?resource=A&count=2&done=true&timeout=10s", nil); g.status != 200 || g.json(t)["seq"] != float64(2) {
+	if g := ctl("GET", "await?resource=A&count=2&done=true&timeout=1m", nil); g.status != 200 || g.json(t)["seq"] != float64(2) {
 		t.Errorf("%+v", g)
 	}
 	if g := ctl("GET", "await?resource=B&timeout=1ms", nil); g.status != 408 {
@@ -188,7 +188,7 @@ func TestControlListenerScriptsAPoolFromOutside(t *testing.T) {
 	ctl("POST", "faults", `{"id":"h","kind":"hang","resource":"B"}`)
 	answer := make(chan got, 1)
 	go func() { answer <- post(t, p.Resource("B"), ask(user("hi"))) }()
-	if g := ctl("GET", "await?resource=B", nil); g.status != 200 {
+	if g := ctl("GET", "await?resource=B&timeout=1m", nil); g.status != 200 {
 		t.Errorf("%+v", g)
 	}
 	if g := ctl("DELETE", "faults?id=h", nil); g.status != 200 {
