@@ -82,7 +82,19 @@ type Pool struct {
 	ctlURL  string
 	done    chan struct{}
 	once    sync.Once
+	mu      sync.Mutex // held to add to busy, so that nothing is added once Close waits
+	closed  bool
 	busy    sync.WaitGroup
+}
+
+// enter counts a handler; false: the pool is closed.
+func (p *Pool) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.busy.Add(1)
+	}
+	return !p.closed
 }
 
 // New checks the configuration, opens every listener and starts serving.
@@ -205,6 +217,9 @@ func (p *Pool) Close() {
 		if p.control != nil {
 			_ = p.control.Close()
 		}
+		p.mu.Lock()
+		p.closed = true
+		p.mu.Unlock()
 		idle := make(chan struct{})
 		go func() { p.busy.Wait(); close(idle) }()
 		select {

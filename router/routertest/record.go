@@ -3,6 +3,8 @@ package routertest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -117,10 +119,11 @@ func (c *recorder) finish(rec *Request) {
 	}
 }
 
+// values returns hooks in the order in which they were set.
 func values[V any](m map[int]V) []V {
 	out := make([]V, 0, len(m))
-	for _, v := range m {
-		out = append(out, v)
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[id])
 	}
 	return out
 }

@@ -180,7 +180,9 @@ func hasSuffixPath(path, last string) bool { return strings.HasSuffix(path, "/"+
 
 // ServeHTTP answers the resource's API under the resource's base path.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.pool.busy.Add(1)
+	if !s.pool.enter() {
+		panic(http.ErrAbortHandler) // net/http's own way to drop a connection; it recovers
+	}
 	defer s.pool.busy.Done()
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	x := &exchange{s: s, w: w, r: r, start: time.Now(), drift: *s.drift.Load()}
