@@ -1,6 +1,7 @@
 package router
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -46,10 +47,7 @@ func newEndpoint(r Resource, transport http.RoundTripper) *endpoint {
 		base += "/" // without it the last part of the path would be replaced
 	}
 	options := []option.RequestOption{
-		option.WithHTTPClient(&http.Client{
-			Transport:     once{transport},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}),
+		option.WithHTTPClient(once{transport}),
 		option.WithBaseURL(base),
 		option.WithMaxRetries(0), // the run owns retries
 		option.WithHeader("Accept", "text/event-stream, application/json"),
@@ -66,16 +64,29 @@ func newEndpoint(r Resource, transport http.RoundTripper) *endpoint {
 	return &endpoint{name: r.Name, client: openai.Client{Options: options}, protocol: protocolOf(r)}
 }
 
-// once carries a request at most once and bounds what comes back.
+// once sends a request at most once, follows no redirect, and bounds what comes
+// back. It stands in for http.Client, which would copy the headers of every
+// request for a redirect, and have the headers and the body written apart.
 type once struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
-func (o once) RoundTrip(req *http.Request) (*http.Response, error) {
-	single := *req
-	single.GetBody = nil // net/http would send the body again on another connection
-	res, err := o.next.RoundTrip(&single)
+// Do sends a request that the SDK made for this attempt alone.
+func (o once) Do(req *http.Request) (*http.Response, error) {
+	if req.GetBody != nil {
+		// Around the SDK's own body net/http does not see that it is in memory, and
+		// spends a packet on the headers.
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
+	req.GetBody = nil // net/http would send the body again on another connection
+	res, err := o.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
+	}
+	if res == nil {
+		return nil, errors.New("the transport returned no response and no error") // the SDK would panic
 	}
 	limit := int64(wire.MaxStream + 1)
 	if res.StatusCode >= 300 {
