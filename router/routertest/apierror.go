@@ -128,6 +128,19 @@ func previousNotFound(id string) *apiError {
 	return badRequest("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", id)
 }
 
+func conversationNotFound(id string) *apiError {
+	return &apiError{status: 404, typ: "invalid_request_error", message: fmt.Sprintf("Conversation with id '%s' not found.", id)}
+}
+
+func fileNotFound(param, id string) *apiError {
+	return &apiError{status: 404, typ: "invalid_request_error", param: param, code: "file_not_found",
+		message: fmt.Sprintf("File with id '%s' was not found on this resource.", id)}
+}
+
+func tooLong() *apiError {
+	return badRequest("input", "context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")
+}
+
 func notDecryptable(it Item, content string) *apiError {
 	if len(content) > 8 {
 		content = content[:4] + "..." + content[len(content)-4:]

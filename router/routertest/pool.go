@@ -21,6 +21,7 @@ const (
 	maxRawBytes   = 128 << 20 // bytes of request bodies remembered; older records keep all but the body
 	maxStored     = 10000     // stored responses of one resource
 	maxStoreBytes = 128 << 20 // bytes of stored conversations of one resource
+	maxTalkBytes  = 64 << 20  // bytes of one conversation
 	maxPrefixes   = 200000    // prompt prefixes remembered by one resource
 	maxLinks      = 200000    // item ids whose required reasoning item is remembered
 	closeGrace    = 5 * time.Second

@@ -28,7 +28,8 @@ type Request struct {
 	BodyBytes int `json:"body_bytes"`
 	// Body is the parsed form of Raw; zero when Raw is not a JSON object.
 	Body Body `json:"body"`
-	// Items are the input items with what a previous response adds before them.
+	// Items are the input items with what a previous response or a conversation
+	// adds before them.
 	Items []Item `json:"-"`
 	// Outcome says how the request was answered.
 	Outcome Outcome `json:"outcome"`
@@ -43,6 +44,7 @@ type Body struct {
 	Input              json.RawMessage `json:"-"`
 	Include            []string        `json:"include,omitempty"`
 	PreviousResponseID string          `json:"previous_response_id,omitempty"`
+	Conversation       string          `json:"conversation,omitempty"`
 	PromptCacheKey     string          `json:"prompt_cache_key,omitempty"`
 	MaxOutputTokens    int             `json:"max_output_tokens,omitempty"`
 	Tools              []string        `json:"tools,omitempty"`

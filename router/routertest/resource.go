@@ -51,6 +51,13 @@ type Resource struct {
 	// NoEncryptedReasoning refuses include of reasoning.encrypted_content, as
 	// models without reasoning do.
 	NoEncryptedReasoning bool `json:"no_encrypted_reasoning,omitempty"`
+	// Files are the ids of files that were uploaded to the resource; an
+	// input_file part that names another is refused.
+	Files []string `json:"files,omitempty"`
+	// Conversations are the ids of its conversations. Each is empty at first; the
+	// resource puts its items before a request's input and appends input and
+	// answer to it. Other ids are refused.
+	Conversations []string `json:"conversations,omitempty"`
 	// ContextTokens refuses longer inputs; 0: no limit.
 	ContextTokens int `json:"context_tokens,omitempty"`
 	// Dialect is the wording of errors; empty: DialectAzure.
@@ -131,7 +138,10 @@ func newServer(p *Pool, r Resource, shared *compiled) (*Server, error) {
 	default:
 		return nil, fmt.Errorf("unknown api %q", r.API)
 	}
-	s := &Server{pool: p, cfg: r, print: fingerprint(r.Name), state: newState()}
+	if r.API == APIChatCompletions && len(r.Files)+len(r.Conversations) > 0 {
+		return nil, errors.New("files and conversations are of the Responses API")
+	}
+	s := &Server{pool: p, cfg: r, print: fingerprint(r.Name), state: newState(r.Conversations...)}
 	s.drift.Store(&r.Drift)
 	s.model.Store(shared)
 	if r.Model != nil {
@@ -171,6 +181,13 @@ func (s *Server) URL() string {
 		return ""
 	}
 	return "http://" + s.addr + s.cfg.BasePath
+}
+
+// Conversation returns the items that a conversation holds; nil for one that is
+// not the resource's.
+func (s *Server) Conversation(id string) []Item {
+	items, _ := s.state.talk(id)
+	return items
 }
 
 // SetDrift replaces the drift; requests that are being answered may see either.
@@ -308,7 +325,8 @@ type exchange struct {
 	start time.Time
 	drift Drift
 	begun bool   // the header went out
-	items []Item // the conversation, once it was checked
+	items []Item // all that the model is shown, once it was checked
+	fresh []Item // those of them that came with the request
 }
 
 func (x *exchange) ctx() context.Context { return x.r.Context() }

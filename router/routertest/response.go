@@ -25,6 +25,7 @@ type response struct {
 	Status             string            `json:"status"`
 	Background         bool              `json:"background"`
 	CompletedAt        *int64            `json:"completed_at"`
+	Conversation       *conversationRef  `json:"conversation,omitempty"`
 	ContentFilters     json.RawMessage   `json:"content_filters,omitempty"`
 	Error              *responseError    `json:"error"`
 	IncompleteDetails  *incompleteDetail `json:"incomplete_details"`
@@ -52,6 +53,11 @@ type response struct {
 	Metadata           json.RawMessage   `json:"metadata"`
 	PresencePenalty    float64           `json:"presence_penalty"`
 	FrequencyPenalty   float64           `json:"frequency_penalty"`
+}
+
+// conversationRef names the conversation that a response was added to.
+type conversationRef struct {
+	ID string `json:"id"`
 }
 
 type responseError struct {
@@ -114,6 +120,9 @@ func (x *exchange) newAnswer(m map[string]json.RawMessage, req Request, outs []O
 		TopP: opt("top_p", "1"), Truncation: opt("truncation", `"disabled"`), User: opt("user", "null"), Metadata: opt("metadata", "{}"),
 	}, sealInSnapshotOnly: x.drift.SealInSnapshotOnly, emptySnapshot: x.drift.EmptySnapshot,
 		chat: x.s.cfg.API == APIChatCompletions, includeUsage: string(field(m["stream_options"], "include_usage")) == "true"}
+	if id := req.Body.Conversation; id != "" {
+		a.base.Conversation = &conversationRef{id}
+	}
 	reasoning := ""
 	for _, o := range outs {
 		it := x.s.outputItem(o, req, x.drift)

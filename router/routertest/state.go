@@ -16,8 +16,8 @@ type stored struct {
 	size  int
 }
 
-// state is what one resource remembers: stored responses and the prompt
-// prefixes it has seen. Other resources know nothing of it, which is what
+// state is what one resource remembers: stored responses, conversations and the
+// prompt prefixes it has seen. Other resources know nothing of it, which is what
 // makes round robin over stored responses fail.
 type state struct {
 	mu        sync.Mutex
@@ -25,12 +25,31 @@ type state struct {
 	order     []string
 	bytes     int
 	items     map[string]Item
+	talks     map[string][]Item // by conversation id
 	prefixes  map[[32]byte]struct{}
 	ring      [][32]byte
 }
 
-func newState() *state {
-	return &state{responses: map[string]stored{}, items: map[string]Item{}, prefixes: map[[32]byte]struct{}{}}
+func newState(conversations ...string) *state {
+	st := &state{responses: map[string]stored{}, items: map[string]Item{}, talks: map[string][]Item{}, prefixes: map[[32]byte]struct{}{}}
+	for _, id := range conversations {
+		st.talks[id] = []Item{}
+	}
+	return st
+}
+
+func (st *state) talk(id string) ([]Item, bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	items, ok := st.talks[id]
+	return slices.Clone(items), ok
+}
+
+// extend appends to a conversation.
+func (st *state) extend(id string, items []Item) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.talks[id] = append(st.talks[id], items...)
 }
 
 func (st *state) put(id string, body []byte, conversation []Item) {
@@ -160,38 +179,77 @@ func (l *links) required(id string) string {
 	return l.need[id]
 }
 
-// resolveInput checks the input items and returns the whole conversation: what
-// the previous response adds, then the new items with references resolved.
-func (s *Server) resolveInput(req Request) ([]Item, *apiError) {
+// resolveInput checks the input items and returns all that the model is shown:
+// what the previous response or the conversation adds, then the fresh items with
+// references resolved.
+func (s *Server) resolveInput(req Request) (all, fresh []Item, _ *apiError) {
 	items := req.Items
 	if len(items) == 0 { // nothing was said, or it could not be read
 		var err error
 		if items, err = parseInput(req.Body.Input); err != nil {
-			return nil, invalidType("input", "one of an array of objects or string", req.Body.Input)
+			return nil, nil, invalidType("input", "one of an array of objects or string", req.Body.Input)
 		}
 	}
-	var all []Item
+	if id := req.Body.Conversation; id != "" {
+		before, ok := s.state.talk(id)
+		switch {
+		case !ok:
+			return nil, nil, conversationNotFound(id)
+		case size(before) > maxTalkBytes:
+			return nil, nil, tooLong()
+		}
+		all = before
+	}
 	if id := req.Body.PreviousResponseID; id != "" {
 		before, ok := s.state.conversation(id)
 		if !ok {
-			return nil, s.notMine(id, previousNotFound(id))
+			return nil, nil, s.notMine(id, previousNotFound(id))
 		}
 		all = slices.Clone(before)
 	}
+	held := len(all)
 	for i, it := range items {
 		if e := checkItem(i, it); e != nil {
-			return nil, e
+			return nil, nil, e
+		}
+		if e := s.checkFiles(i, it); e != nil {
+			return nil, nil, e
 		}
 		it, e := s.resolveItem(req, it)
 		if e != nil {
-			return nil, e
+			return nil, nil, e
 		}
 		all = append(all, it)
 	}
 	if e := checkPairs(all); e != nil {
-		return nil, e
+		return nil, nil, e
 	}
-	return all, s.checkReasoning(all)
+	return all, all[held:], s.checkReasoning(all)
+}
+
+func size(items []Item) int {
+	n := 0
+	for _, it := range items {
+		n += len(it.Raw)
+	}
+	return n
+}
+
+// checkFiles refuses a message that names a file of another resource.
+func (s *Server) checkFiles(i int, it Item) *apiError {
+	var parts []struct {
+		Type   string
+		FileID string `json:"file_id"`
+	}
+	if it.Type != "message" || json.Unmarshal(orEmpty(field(it.Raw, "content"), "null"), &parts) != nil {
+		return nil // a string has no files
+	}
+	for n, p := range parts {
+		if p.Type == "input_file" && p.FileID != "" && !slices.Contains(s.cfg.Files, p.FileID) {
+			return fileNotFound(fmt.Sprintf("input[%d].content[%d].file_id", i, n), p.FileID)
+		}
+	}
+	return nil
 }
 
 // notMine chooses the refusal of an id that this resource does not know.

@@ -46,6 +46,7 @@ func (x *exchange) respond(raw []byte) {
 		return
 	}
 	a.spoil(f)
+	x.append(a, req, f)
 	if req.Body.Stream && f.Kind != FaultJSON {
 		perEvent := f.EventDelay
 		if slow != nil {
@@ -66,7 +67,7 @@ func (x *exchange) answer(raw []byte, req Request) (*answer, Request, *apiError)
 	x.items = items
 	req = x.s.pool.rec.change(x.rec, func(r *Request) { r.Items = items })
 	if limit := x.s.cfg.ContextTokens; limit > 0 && promptTokens(segments(m, items)) > limit {
-		return nil, req, badRequest("input", "context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")
+		return nil, req, tooLong()
 	}
 	outs, ok := x.s.model.Load().reply(req)
 	if !ok {
@@ -92,8 +93,29 @@ func (x *exchange) check(raw []byte, req Request) (map[string]json.RawMessage, [
 	if e != nil {
 		return nil, nil, e
 	}
-	items, e := x.s.resolveInput(req)
+	items, fresh, e := x.s.resolveInput(req)
+	x.fresh = fresh
 	return m, items, e
+}
+
+// append adds request and answer to the conversation of the request. It comes
+// before the answer is sent: a model goes on when its client is gone, so an
+// answer that is cut or lost on its way is in the conversation all the same.
+func (x *exchange) append(a *answer, req Request, f *activeFault) {
+	if req.Body.Conversation == "" || !req.Stored() || f.Kind == FaultFailed || f.Kind == FaultErrorEvent {
+		return
+	}
+	x.s.state.extend(req.Body.Conversation, slices.Concat(x.fresh, a.parsed()))
+}
+
+// parsed are the items of an answer as a later request is shown them.
+func (a *answer) parsed() []Item {
+	items := make([]Item, 0, len(a.items))
+	for _, it := range a.items {
+		item, _ := parseItem(it.done(false)) // made by this package
+		items = append(items, item)
+	}
+	return items
 }
 
 // edge answers by a fault in front of the API; false: the fault was released
@@ -307,11 +329,7 @@ func (x *exchange) keep(a *answer, f *activeFault) {
 		return
 	}
 	items := slices.Clone(x.items) // not the record's: old records lose theirs
-	for _, it := range a.items {
-		parsed, _ := parseItem(it.done(false)) // made by this package
-		items = append(items, parsed)
-	}
-	x.s.state.put(a.base.ID, encode(a.final(a.items)), items)
+	x.s.state.put(a.base.ID, encode(a.final(a.items)), append(items, a.parsed()...))
 }
 
 func (x *exchange) flush() { _ = http.NewResponseController(x.w).Flush() }

@@ -47,7 +47,7 @@ func parseBody(raw []byte) Body {
 			_ = json.Unmarshal(v, dst) // a wrong type leaves the zero value; checkBody refuses it
 		}
 	}
-	b.Input, b.Instructions = m["input"], m["instructions"]
+	b.Input, b.Instructions, b.Conversation = m["input"], m["instructions"], conversationOf(m["conversation"])
 	var tools []struct{ Name string }
 	if json.Unmarshal(m["tools"], &tools) == nil {
 		for _, t := range tools {
@@ -99,6 +99,15 @@ func (s *Server) checkParameters(raw []byte, parameters map[string]string) (map[
 	return m, nil
 }
 
+// conversationOf returns the id of a conversation, which is given bare or as an
+// object.
+func conversationOf(raw json.RawMessage) string {
+	if jsonKind(raw) == "an object" {
+		raw = field(raw, "id")
+	}
+	return str(raw)
+}
+
 func (s *Server) checkOptions(m map[string]json.RawMessage) *apiError {
 	var include []string
 	if err := json.Unmarshal(orEmpty(m["include"], "[]"), &include); err != nil {
@@ -126,10 +135,11 @@ func (s *Server) checkOptions(m map[string]json.RawMessage) *apiError {
 	if string(m["background"]) == "true" {
 		return badRequest("background", "unsupported_parameter", "Unsupported parameter: 'background' is not supported with this model.")
 	}
-	if jsonKind(m["conversation"]) == "a string" {
-		return &apiError{status: 404, typ: "invalid_request_error", message: fmt.Sprintf("Conversation with id '%s' not found.", str(m["conversation"]))}
+	p, talk := str(m["previous_response_id"]), conversationOf(m["conversation"])
+	if p != "" && talk != "" {
+		return badRequest("", "mutually_exclusive_parameters", "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.")
 	}
-	if p, i := str(m["previous_response_id"]), jsonKind(m["input"]); p == "" && (i == "null" || i == "nothing") {
+	if i := jsonKind(m["input"]); p == "" && talk == "" && (i == "null" || i == "nothing") {
 		return missingParameter("input")
 	}
 	return nil
