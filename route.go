@@ -106,7 +106,10 @@ type ModelRequest struct {
 	Timeouts     Timeouts
 	// PreviousResponseID is the anchor of a pinned run; its route is the owner.
 	PreviousResponseID string
-	Repair             Repair // a change to the request that a failure asked for
+	// Conversation is that of a pinned run: the resource holds all items up to
+	// the last one that a model made. It excludes PreviousResponseID.
+	Conversation string
+	Repair       Repair // a change to the request that a failure asked for
 	// Check judges a final answer inside the attempt; its error makes the
 	// attempt fail as invalid_output. Nil accepts all.
 	Check func(text string) error

@@ -27,14 +27,30 @@ type Start struct {
 // ProviderState is state that lives on one resource and cannot be exported. A
 // run with it is pinned: only that resource is asked, it is waited for while it
 // cannot answer, and the run ends truthfully when it is gone. The zero value is
-// refused; a run without provider-side state has a nil *ProviderState.
+// refused; a run without provider-side state has a nil *ProviderState. Resource
+// alone pins a run for a reason of the caller's own.
+//
+// Hosted containers and background responses cannot be named: hosted tools are
+// no part of an agent, and the id of a background response would be known only
+// from an answer that a killed worker never recorded.
 type ProviderState struct {
 	Resource string `json:"resource"` // the owner, by its name in the pool
 	// PreviousResponseID is sent with every request of the run: the stored
-	// response its transcript goes on from. Empty pins the run to the owner for
-	// another reason, such as file ids in its request.
+	// response its transcript goes on from. It excludes Conversation.
 	PreviousResponseID string `json:"previous_response_id,omitempty"`
+	// Conversation is sent with every request of the run. The resource puts the
+	// conversation's items before the request's input and appends input and
+	// answer to it, so a request holds only what is not there yet. An attempt
+	// after which nobody can tell whether the resource appended ends the run as
+	// failed: asking again could append twice.
+	Conversation string `json:"conversation,omitempty"`
+	// Files are ids of files that were uploaded to the owner, at most MaxFiles.
+	// They stand in the run's first message, after its text.
+	Files []string `json:"files,omitempty"`
 }
+
+// MaxFiles bounds ProviderState.Files.
+const MaxFiles = 20
 
 // Ask returns the Start of a run about a plain text.
 func Ask(text string) Start {

@@ -63,13 +63,13 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 	defer stop()
 
 	started := time.Now()
-	anchor := ""
-	if state := manifest.Plan.State; state != nil {
-		anchor = state.PreviousResponseID
+	var state onceward.ProviderState
+	if manifest.Plan.State != nil {
+		state = *manifest.Plan.State
 	}
 	response, err := a.router.Call(ctx, onceward.ModelRequest{
-		PreviousResponseID: anchor,
-		Route:              in.Route, RunKey: in.RunKey, Instructions: manifest.Instructions, Items: items,
+		PreviousResponseID: state.PreviousResponseID, Conversation: state.Conversation,
+		Route: in.Route, RunKey: in.RunKey, Instructions: manifest.Instructions, Items: items,
 		Tools: offered(manifest.Tools, in.Withdrawn), Output: manifest.Output,
 		Timeouts: manifest.Plan.Timeouts, Repair: in.Repair, Progress: seen.set,
 		Check: func(text string) error {
@@ -97,6 +97,7 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 		f := onceward.NewFailure(onceward.ClassPayloadTooLarge, onceward.PhaseSettled,
 			fmt.Sprintf("the response has %d bytes, at most %d fit a history", size, MaxResponse))
 		f.Resource, f.Deployment = in.Route.Resource, in.Route.Deployment
+		f.ProviderStateCreated = state.Conversation != ""
 		return onceward.CallResult{}, failed(f, settled)
 	}
 	result := onceward.CallResult{Items: response.Items, Settled: settled, Calls: bindCalls(agent, response.Calls, in.Withdrawn)}

@@ -47,16 +47,33 @@ func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.
 	if text == "" || text == "null" {
 		return onceward.Opened{}, invalidStart("request is empty: a run needs something to work on")
 	}
-	message, err := onceward.Text("user", text)
+	message, err := firstMessage(text, manifest.Plan.State)
 	if err != nil {
 		return onceward.Opened{}, invalidStart("request: %v", err)
 	}
 	return onceward.Opened{Plan: manifest.Plan, Items: []onceward.Item{first, message}}, nil
 }
 
+// firstMessage is what the run is asked, and the files that its owner keeps for it.
+func firstMessage(text string, state *onceward.ProviderState) (onceward.Item, error) {
+	if state == nil || len(state.Files) == 0 {
+		return onceward.Text("user", text)
+	}
+	content := []map[string]string{{"type": "input_text", "text": text}}
+	for _, id := range state.Files {
+		content = append(content, map[string]string{"type": "input_file", "file_id": id})
+	}
+	raw, err := json.Marshal(map[string]any{"type": "message", "role": "user", "content": content})
+	if err != nil {
+		return onceward.Item{}, fmt.Errorf("write message: %w", err)
+	}
+	return onceward.NewItem(raw, "")
+}
+
 // checkState refuses provider-side state that no request could be pinned by.
 func checkState(plan onceward.Plan) error {
-	switch state := plan.State; {
+	state := plan.State
+	switch {
 	case state == nil:
 		return nil
 	case state.Resource == "":
@@ -65,8 +82,36 @@ func checkState(plan onceward.Plan) error {
 		return invalidStart("state.resource %q is not one of the task's resources %v", state.Resource, plan.Resources)
 	case len(state.PreviousResponseID) > 256:
 		return invalidStart("state.previous_response_id has %d bytes, at most 256", len(state.PreviousResponseID))
+	case state.Conversation != "" && state.PreviousResponseID != "":
+		return invalidStart("state.conversation and state.previous_response_id exclude each other: a conversation knows its own last response")
+	case len(state.Files) > onceward.MaxFiles:
+		return invalidStart("state.files has %d ids, at most %d", len(state.Files), onceward.MaxFiles)
+	}
+	if why := badID(state.Conversation); state.Conversation != "" && why != "" {
+		return invalidStart("state.conversation %s", why)
+	}
+	for i, id := range state.Files {
+		if why := badID(id); why != "" {
+			return invalidStart("state.files[%d] %s", i, why)
+		}
+		if slices.Contains(state.Files[:i], id) {
+			return invalidStart("state.files[%d] repeats %s", i, id)
+		}
 	}
 	return nil
+}
+
+// badID says why no resource can have given out an id.
+func badID(id string) string {
+	if id == "" || len(id) > 256 {
+		return fmt.Sprintf("has %d bytes, want 1 to 256", len(id))
+	}
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return fmt.Sprintf("holds the byte %#02x, want printable ASCII without spaces", id[i])
+		}
+	}
+	return ""
 }
 
 func invalidStart(format string, args ...any) error {

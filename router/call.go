@@ -70,6 +70,7 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	}
 	a.response.ReasoningStripped, a.response.Notices = rendered.Stripped, linted
 	f := a.run(ctx)
+	markAppended(req, f)
 	a.settle(f)
 	a.observe()
 	return a.response, f

@@ -178,7 +178,7 @@ func (r *Run) call(ctx workflow.Context, t *turnState, decision onceward.Decisio
 		record.Settled = &result.Settled
 		return result, nil
 	}
-	failure, settled := attemptFailure(err, route)
+	failure, settled := attemptFailure(err, route, r.plan.State)
 	record.Failure, record.Settled = &failure, &settled
 	if failure.NotSent {
 		r.use.GiveBack(route.Ceiling)
@@ -207,14 +207,15 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 
 // attemptFailure reads what an attempt's activity error says. A timeout of the
 // server means that our worker was lost: the request may have been sent, unless
-// no worker ever took the activity.
-func attemptFailure(err error, route onceward.Route) (onceward.Failure, onceward.Settlement) {
+// no worker ever took the activity. Then a conversation may hold it as well.
+func attemptFailure(err error, route onceward.Route, state *onceward.ProviderState) (onceward.Failure, onceward.Settlement) {
 	failure, settled, ok := decodeFailure(err)
 	if ok {
 		return failure, settled
 	}
 	lost := onceward.NewFailure(onceward.ClassWorkerLost, onceward.PhaseSent, "")
 	lost.Resource, lost.Deployment, lost.ModelResult = route.Resource, route.Deployment, onceward.ModelResultUnknown
+	lost.ProviderStateCreated = state != nil && state.Conversation != ""
 	settled = onceward.Settlement{Cost: route.Ceiling, CostBasis: onceward.CostReserved}
 	var timeout *temporal.TimeoutError
 	switch {

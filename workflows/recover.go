@@ -50,7 +50,7 @@ func Decide(s Situation) (Step, string) {
 	case s.Pinned && (f.Class == onceward.ClassStaleAnchor || f.Class == onceward.ClassResourceAffinity):
 		return StepStop, "not portable: the state the run was started with is gone"
 	case f.ProviderStateCreated:
-		return StepStop, "the resource holds state that cannot be exported"
+		return StepStop, "the resource may hold this attempt already, and asking again could add it twice"
 	case f.Repair != onceward.RepairNone && !slices.Contains(s.Repairs, f.Repair):
 		return StepRepair, string(f.Repair)
 	case f.Class == onceward.ClassUnknown && (s.Committed || s.Pinned):

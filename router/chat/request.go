@@ -65,6 +65,12 @@ type jsonSchema struct {
 // Render writes the body of one attempt. The error is an *Unsupported where the
 // transcript holds what this API cannot carry.
 func Render(req onceward.ModelRequest, to Target) (wire.Rendered, error) {
+	switch { // left out, either would be a question without what came before it
+	case req.Conversation != "":
+		return wire.Rendered{}, &Unsupported{Item: "request", Part: "a conversation"}
+	case req.PreviousResponseID != "":
+		return wire.Rendered{}, &Unsupported{Item: "request", Part: "a previous response"}
+	}
 	messages, stripped, err := messagesOf(req, to.Compatible)
 	if err != nil {
 		return wire.Rendered{}, err

@@ -66,11 +66,11 @@ func isOutput(typ string) bool {
 // Lint looks over a transcript before it is sent and leaves out what every host
 // refuses: calls without an output, outputs without a call, and reasoning that
 // only an orphan call followed. It says so, for the trail. What a stored response
-// holds is not seen from here, so an anchored transcript is left as it is, and so
-// are calls other than functions and custom tools: whether a host misses their
+// or a conversation holds is not seen from here, so a transcript that goes on from
+// one is left as it is, and so are calls other than functions and custom tools: whether a host misses their
 // outputs only the host knows.
 func Lint(req onceward.ModelRequest) (items []onceward.Item, notices []string) {
-	if req.PreviousResponseID != "" || paired(req.Items) {
+	if req.PreviousResponseID != "" || req.Conversation != "" || paired(req.Items) {
 		return req.Items, nil
 	}
 	drop := Orphans(req.Items)

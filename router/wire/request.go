@@ -28,7 +28,9 @@ type Rendered struct {
 
 // Render writes the body of one attempt. It is stateless: store is false, no
 // previous response is named but the anchor of a pinned run, and encrypted
-// reasoning is replayed inside its own boundary only.
+// reasoning is replayed inside its own boundary only. A run in a conversation is
+// the exception: its items are stored there, and the body holds those only that
+// the conversation does not.
 func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 	size := 1024 + len(req.Instructions)
 	for i := range req.Items {
@@ -46,11 +48,14 @@ func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 	if err := w.tools(req.Tools, to.Capability); err != nil {
 		return Rendered{}, err
 	}
-	w.raw(`,"store":false,"stream":true`)
-	if req.PreviousResponseID != "" {
+	w.raw(`,"store":`).flag(req.Conversation != "").raw(`,"stream":true`)
+	switch {
+	case req.Conversation != "":
+		w.raw(`,"conversation":`).str(req.Conversation)
+	case req.PreviousResponseID != "":
 		w.raw(`,"previous_response_id":`).str(req.PreviousResponseID)
 	}
-	if to.Capability.EncryptedReasoning {
+	if to.Capability.EncryptedReasoning && req.Conversation == "" { // there it is kept, and never sent back
 		w.raw(`,"include":["reasoning.encrypted_content"]`)
 	}
 	if to.MaxOutputTokens > 0 {
@@ -132,6 +137,9 @@ func (w *writer) tools(tools []onceward.ToolDecl, c onceward.Capability) error {
 }
 
 func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err error) {
+	if req.Conversation != "" {
+		return false, w.unheld(req.Items, to)
+	}
 	var drop map[int]bool
 	if req.Repair == onceward.RepairHistory {
 		drop = Orphans(req.Items)
