@@ -97,7 +97,7 @@ func TestShowLinksEveryAttemptAndReceipt(t *testing.T) {
 // decides, the run completes.
 func TestResolveByCommandLine(t *testing.T) {
 	fault{
-		workflow: "UnsettledWorkflow", options: harness.Options{Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}},
+		workflow: "UnsettledWorkflow", options: harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}},
 		during: func(t *testing.T, b *harness.Bench, run *harness.Run, order string) {
 			waitsForPerson(b, run, onceward.OutcomeUnknown)
 			report := show(t, b, run)

@@ -15,7 +15,7 @@ import (
 const deaths = 3
 
 // shortLease keeps a row short that has to wait for the end of its leases.
-const shortLease = 3 * time.Second
+const shortLease = 5 * time.Second
 
 // refundEach is a model that refunds the orders one by one, a turn each.
 func refundEach(b *harness.Bench, orders []string) routertest.Model {
@@ -96,7 +96,7 @@ func TestWorkersAreKilledThreeTimesAtOnePoint(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			row.options.Lease = shortLease
+			row.options.Lease, row.options.Heartbeat = shortLease, harness.SoonLost
 			if row.refunds == 0 {
 				row.refunds = deaths + 1
 			}

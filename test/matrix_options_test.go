@@ -2,7 +2,6 @@ package test
 
 import (
 	"testing"
-	"time"
 
 	activitypb "go.temporal.io/api/activity/v1"
 	commonpb "go.temporal.io/api/common/v1"
@@ -19,7 +18,7 @@ import (
 // same run. The read finds nothing yet, and nothing may be sent again.
 func TestCommitIsMadeOnceWhateverItsOptionsSay(t *testing.T) {
 	t.Parallel()
-	b := harness.New(t, harness.Options{Lease: 12 * time.Second})
+	b := harness.New(t, harness.Options{Heartbeat: harness.SoonLost})
 	held := newGate(t)
 	b.OnBeforeCommit(held.hold)
 	b.StartWorker(true)

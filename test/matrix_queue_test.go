@@ -235,7 +235,7 @@ func TestRunKeepsItsManifestOverARelease(t *testing.T) {
 	run := b.StartRefund("run", order)
 	held.await(t, b)
 	next := b.OtherConfig(func(text string) string {
-		return strings.NewReplacer("release: test", "release: next", "attempts: 12", "attempts: 1", "lease: 6s", "lease: 5s").Replace(text)
+		return strings.NewReplacer("release: test", "release: next", "attempts: 12", "attempts: 1", "lease: 1m0s", "lease: 50s").Replace(text)
 	})
 	const others = "Never refund anything."
 	flags := []string{"--config=" + next, "--instructions=" + others}

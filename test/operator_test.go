@@ -41,7 +41,7 @@ func TestNobodyCanReadTheOutcome(t *testing.T) {
 	committed := onceward.Resolve{Status: onceward.StatusCommitted, Ref: "rf-000001", By: "ops"}
 	table(t, map[string]fault{
 		"the read is down: the operator says committed and the run completes": {
-			options: harness.Options{Payments: payments.Config{Fault: lost}},
+			options: harness.Options{Lease: shortLease, Payments: payments.Config{Fault: lost}},
 			arm: func(b *harness.Bench) {
 				b.OnAfterCommit(first(func() {
 					_ = b.Payments.SetReadFault(payments.Fault{Kind: payments.AnswerStatus, Status: 503}) // a fault that can be acted out is never refused
@@ -50,12 +50,12 @@ func TestNobodyCanReadTheOutcome(t *testing.T) {
 			during: decide(committed, false), want: paid(),
 			check: expect(onceward.StateCommitted, onceward.VerifiedByOperator, 1), actionAs: "action-resolved"},
 		"absent proves nothing: the operator says rejected and the run completes": {
-			workflow: "UnsettledWorkflow", options: harness.Options{Payments: payments.Config{Fault: dropped}},
+			workflow: "UnsettledWorkflow", options: harness.Options{Lease: shortLease, Payments: payments.Config{Fault: dropped}},
 			during: decide(onceward.Resolve{Status: onceward.StatusRejected, By: "ops", Note: "never arrived"}, false),
 			want:   harness.Want{Outcome: onceward.OutcomeCompleted, Posts: 1, Text: "rejected"},
 			check:  expect(onceward.StateRejected, onceward.VerifiedByOperator, 1)},
 		"absent proves nothing: a signal decides as well": {
-			workflow: "UnsettledWorkflow", options: harness.Options{Payments: payments.Config{Fault: dropped}},
+			workflow: "UnsettledWorkflow", options: harness.Options{Lease: shortLease, Payments: payments.Config{Fault: dropped}},
 			during: decide(onceward.Resolve{Status: onceward.StatusRejected, By: "ops"}, true),
 			want:   harness.Want{Outcome: onceward.OutcomeCompleted, Posts: 1, Text: "rejected"},
 			check:  expect(onceward.StateRejected, onceward.VerifiedByOperator, 1)},
@@ -64,7 +64,7 @@ func TestNobodyCanReadTheOutcome(t *testing.T) {
 
 func TestWrongDecisionIsRefusedAndTheRunStands(t *testing.T) {
 	t.Parallel()
-	b := harness.New(t, harness.Options{Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
+	b := harness.New(t, harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
 	held := newGate(t)
 	b.OnRead(held.hold)
 	b.StartWorker(false)

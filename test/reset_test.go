@@ -286,7 +286,7 @@ func TestActionItselfIsReset(t *testing.T) {
 	})
 	t.Run("when it is closed, to each of its tasks: never a second refund", func(t *testing.T) {
 		t.Parallel()
-		b := harness.New(t, harness.Options{Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
+		b := harness.New(t, harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
 		b.StartWorker(false)
 		order := b.Order()
 		before := receipt(t, b.StartRefund("run", order).Result())

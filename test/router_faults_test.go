@@ -137,7 +137,8 @@ func TestRouterNamesEachFaultAndTakesTheRightStep(t *testing.T) {
 	if err := b.Pool.SetFaults(faults...); err != nil {
 		t.Fatal(err)
 	}
-	b.StartWorker(false)
+	// Two rows wait for these; in all others a slow machine must not meet them.
+	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "first_event: 1m, idle: 1m, attempt: 2m", "first_event: 8s, idle: 8s, attempt: 1m")))
 	off := map[string]met{} // by the resource that the row disabled
 	// Connections that break come first: one that had been idle would be nobody's
 	// fault and leave no mark.

@@ -148,7 +148,13 @@ func TestRouterGoesOnWhenTheAgentRefusesAnAnswer(t *testing.T) {
 func TestRouterTestsADisabledResourceAndKeepsTheResult(t *testing.T) {
 	t.Parallel()
 	b := harness.New(t, harness.Options{Resources: []string{"a"}, Faults: []routertest.Fault{routertest.FailWith(402, "").For(2)}})
-	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "pool:\n", "pool:\n  retest: {first: 1s, most: 2s}\n")))
+	held := newGate(t) // the second test, until the first one was looked at
+	b.Pool.OnRequest(func(r routertest.Request) {
+		if r.Seq == 3 {
+			held.hold(1)
+		}
+	})
+	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "retest: {first: 0s}", "retest: {first: 1s, most: 2s}")))
 	result := b.Start("first", "ReaderWorkflow", "Say something.").Result()
 	if result.Outcome != onceward.OutcomeUnavailable || result.Failure == nil || result.Failure.Class != onceward.ClassBilling {
 		t.Errorf("outcome %s with %v, want unavailable for %s", result.Outcome, result.Failure, onceward.ClassBilling)
@@ -158,6 +164,7 @@ func TestRouterTestsADisabledResourceAndKeepsTheResult(t *testing.T) {
 	if test := failed.Tests[0]; test.Passed || test.Resource != "a" || test.Class != onceward.ClassBilling || test.Error == "" || test.At.IsZero() || len(failed.Disabled) != 1 || failed.Disabled[0].Failed != 1 {
 		t.Errorf("after the first test the pool has %+v, want it failed and a disabled", failed)
 	}
+	held.release()
 	passed := harness.Until(b, pool, onceward.QueryHealth, "a passed test", func(h onceward.PoolHealth) bool { return len(h.Tests) == 1 && h.Tests[0].Passed })
 	if len(passed.Disabled) != 0 || len(passed.Enabled) != 1 || !strings.Contains(passed.Enabled[0].By, "test") {
 		t.Errorf("after the second test the pool has %+v, want a enabled by it", passed)
@@ -235,8 +242,8 @@ func TestRouterNoticesThatADeploymentDrifted(t *testing.T) {
 	t.Parallel()
 	model := calls(raw("page", `{"bytes":3}`))
 	b := harness.New(t, harness.Options{Resources: []string{"a"}, Model: &model})
-	b.Pool.OnDone(func(r routertest.Request) {
-		if r.Seq == 1 {
+	b.Pool.OnEvent(func(r routertest.Request, e routertest.Event) {
+		if r.Seq == 1 && e.N == 1 { // in the middle of the first answer, which has its name already
 			b.Pool.Resource("a").SetDrift(routertest.Drift{Model: "gpt-5.6-2026-07-09", RateLimit: roomy})
 		}
 	})
@@ -265,7 +272,7 @@ func TestRouterEndsAWalkThatOutlivesTheDeadline(t *testing.T) {
 		{Kind: routertest.FaultStatus, Status: 503, Delay: 1500 * time.Millisecond, Times: 1},
 		{Kind: routertest.FaultHangHeaders},
 	}})
-	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "deadline: 5m", "deadline: 4s")))
+	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "deadline: 20m", "deadline: 10s")))
 	run := b.Start("run", "ReaderWorkflow", "Say something.")
 	result := run.Result()
 	if result.Outcome != onceward.OutcomeBudgetExhausted || !strings.Contains(result.Reason, "deadline") || result.Failure == nil || result.Failure.Class != onceward.ClassDeadlineExceeded {

@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	}
 	t.Logf("SOAK_SEED=%d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))
-	b := harness.New(t, harness.Options{Attempts: 40})
+	b := harness.New(t, harness.Options{Attempts: 40, Lease: shortLease, Heartbeat: harness.SoonLost})
 	b.StartMortals(1 << 16)
 
 	orders := map[string]*harness.Run{}

@@ -26,13 +26,18 @@ const (
 	KeyVariable = "ONCEWARD_PROCESS_TEST_KEY"
 )
 
-// Times of the tests' configuration.
+// Times of the tests' configuration. Lease and Heartbeat are longer than a slow
+// machine stalls: a commit that a test holds back, or one that nothing is wrong
+// with, must not be given up because of that. A test that waits for the end of a
+// lease, or for the loss of a worker to be noticed, sets shorter ones.
 const (
-	Lease     = 6 * time.Second
+	Lease     = time.Minute
 	Skew      = 500 * time.Millisecond
-	Heartbeat = 2 * time.Second
+	Heartbeat = 10 * time.Second
+	// SoonLost is the heartbeat of a test that loses a worker.
+	SoonLost = 2 * time.Second
 	// Patience bounds every wait of a test.
-	Patience = 2 * time.Minute
+	Patience = 5 * time.Minute
 )
 
 // Request is a request as the pool recorded it.
@@ -49,6 +54,7 @@ type Options struct {
 	Attempts  int                // budget; 0: 12
 	Degraded  string             // of the task class refund; "": unavailable
 	Lease     time.Duration      // 0: Lease
+	Heartbeat time.Duration      // 0: Heartbeat, or the lease if that is shorter
 	// StickyCache is how many runs a worker keeps in memory; 0: the default.
 	StickyCache int
 	MaxCommits  int // of a worker at once; 0: the default
@@ -82,6 +88,7 @@ type Bench struct {
 	seen                                      struct {
 		sync.Mutex
 		before, after, reads int
+		open                 int      // requests to refund that payments has in hand
 		keys                 []string // of requests to refund
 	}
 }
@@ -165,7 +172,13 @@ func (b *Bench) watch(next http.Handler) http.Handler {
 			b.seen.Lock()
 			b.seen.keys = append(b.seen.keys, r.Header.Get("Idempotency-Key"))
 			n := len(b.seen.keys)
+			b.seen.open++
 			b.seen.Unlock()
+			defer func() {
+				b.seen.Lock()
+				defer b.seen.Unlock()
+				b.seen.open--
+			}()
 			if b.onPost != nil {
 				b.onPost(n)
 			}
@@ -210,15 +223,27 @@ func (b *Bench) SetOnRead(hook func(n int)) {
 // action.
 func (b *Bench) AwaitReads(n int) {
 	b.t.Helper()
+	b.seenUntil(fmt.Sprintf("%d reads of refunds", n), func() bool { return b.seen.reads >= n })
+}
+
+// AwaitPaid waits until payments has no request to refund in hand: it ends one
+// also when the client is gone, and whoever counts before that counts too few.
+func (b *Bench) AwaitPaid() {
+	b.t.Helper()
+	b.seenUntil("no request to refund in hand", func() bool { return b.seen.open == 0 })
+}
+
+func (b *Bench) seenUntil(what string, ok func() bool) {
+	b.t.Helper()
 	for ctx := b.Context(); ; pace(ctx) {
 		b.seen.Lock()
-		reads := b.seen.reads
+		done := ok()
 		b.seen.Unlock()
-		if reads >= n {
+		if done {
 			return
 		}
 		if ctx.Err() != nil {
-			b.t.Fatalf("payments was asked %d times for refunds, want %d", reads, n)
+			b.t.Fatalf("payments never had %s", what)
 		}
 	}
 }
@@ -264,9 +289,12 @@ func (b *Bench) Keys() []string {
 
 func (b *Bench) configuration(o Options) string {
 	var s strings.Builder
-	lease, attempts, degraded := o.Lease, o.Attempts, o.Degraded
+	lease, heartbeat, attempts, degraded := o.Lease, o.Heartbeat, o.Attempts, o.Degraded
 	if lease == 0 {
 		lease = Lease
+	}
+	if heartbeat == 0 {
+		heartbeat = min(Heartbeat, lease)
 	}
 	if attempts == 0 {
 		attempts = 12
@@ -275,13 +303,14 @@ func (b *Bench) configuration(o Options) string {
 		degraded = "unavailable"
 	}
 	fmt.Fprintf(&s, `temporal: {address: %q, task_queue: %q, release: test}
-worker: {drain: 15s, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d, max_commits: %d}
+worker: {drain: 2m, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d, max_commits: %d}
 actions: {lease: %s, skew: %s}
 pool:
   name: %s
-  breaker: {failures: 50, consecutive: 50, window: 60s, open_for: 1s}
+  retest: {first: 0s}
+  breaker: {failures: 50, consecutive: 50, window: 5m, open_for: 1s}
   resources:
-`, b.Temporal.Address, b.Queue, Heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
+`, b.Temporal.Address, b.Queue, heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
 	for _, r := range b.Pool.Resources() {
 		fmt.Fprintf(&s, `    - name: %s
       kind: openai
@@ -297,20 +326,20 @@ pool:
 	fmt.Fprintf(&s, `tasks:
   refund:
     model: gpt-5.6
-    budget: {attempts: %d, cost_usd: 2, attempt_cost_usd: 0.20, deadline: 3m, people_deadline: 1h}
+    budget: {attempts: %d, cost_usd: 2, attempt_cost_usd: 0.20, deadline: 20m, people_deadline: 1h}
     max_output_tokens: 4000
-    timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
+    timeouts: {first_event: 1m, idle: 1m, attempt: 2m}
     degraded: %s
   long:
     model: gpt-5.6
-    budget: {attempts: 400, cost_usd: 500, attempt_cost_usd: 5, deadline: 5m, people_deadline: 1h}
+    budget: {attempts: 400, cost_usd: 500, attempt_cost_usd: 5, deadline: 20m, people_deadline: 1h}
     max_output_tokens: 4000
-    timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
+    timeouts: {first_event: 1m, idle: 1m, attempt: 2m}
   quiz:
     model: gpt-5.6
-    budget: {attempts: 12, cost_usd: 5, attempt_cost_usd: 1, deadline: 3m, people_deadline: 1h}
+    budget: {attempts: 12, cost_usd: 5, attempt_cost_usd: 1, deadline: 20m, people_deadline: 1h}
     max_output_tokens: 4000
-    timeouts: {first_event: 6s, idle: 5s, attempt: 12s}
+    timeouts: {first_event: 1m, idle: 1m, attempt: 2m}
 `, attempts, degraded)
 	return s.String()
 }

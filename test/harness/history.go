@@ -185,6 +185,18 @@ func Reserved(attempts []Attempt) int {
 	return n
 }
 
+// Lost counts the attempts of a chain whose worker went away, or was so slow that
+// the server thought so.
+func Lost(attempts []Attempt) int {
+	n := 0
+	for _, a := range attempts {
+		if a.Lost {
+			n++
+		}
+	}
+	return n
+}
+
 // Count counts the events of a kind in a history.
 func (h History) Count(kind enumspb.EventType) int {
 	n := 0

@@ -1,7 +1,10 @@
 package harness
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -44,4 +47,20 @@ func killed(err error) bool {
 	}
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// stopped reports whether the kernel has stopped every thread of a process.
+func stopped(pid int) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/stat", pid, thread.Name()))
+		// The state follows the name, which may hold anything but ends with the last bracket.
+		if _, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); err != nil || !found || state[0] != 'T' {
+			return false
+		}
+	}
+	return true
 }

@@ -43,7 +43,7 @@ func (b *Bench) StartWith(id, workflow string, in onceward.Start) *Run {
 	b.t.Helper()
 	run, err := b.Client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
 		ID: b.Queue + "/" + id, TaskQueue: b.Queue,
-		WorkflowTaskTimeout: 2 * time.Second, // a worker that dies in a task is noticed soon
+		WorkflowTaskTimeout: 5 * time.Second, // a worker that dies in a task is noticed soon
 	}, workflow, in)
 	if err != nil {
 		b.t.Fatalf("start run %s: %v", id, err)
@@ -123,7 +123,7 @@ func Until[T any](b *Bench, workflowID, query string, what string, ok func(T) bo
 	var last T
 	var lastErr error
 	for ctx.Err() == nil {
-		askCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		askCtx, cancel := context.WithTimeout(ctx, 15*time.Second)
 		answer, err := b.Client.QueryWorkflow(askCtx, workflowID, "", query)
 		if err == nil {
 			var now T

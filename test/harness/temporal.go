@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
@@ -22,7 +23,7 @@ import (
 )
 
 // readyTimeout bounds the start of a server; it takes 0.2 s on an idle machine.
-const readyTimeout = 60 * time.Second
+const readyTimeout = 3 * time.Minute
 
 // Temporal is a dev server of its own process, in memory. Start it with
 // Server.Start and end it with Stop. It is safe for concurrent use.
@@ -98,19 +99,36 @@ func startTemporal(cli string, o Server) (*Temporal, error) {
 		close(gone)
 	}()
 	for {
-		s.Client, err = client.DialContext(ctx, client.Options{HostPort: s.Address, Logger: quiet{}})
-		if err == nil {
+		if err = s.connect(ctx); err == nil {
 			return s, nil
 		}
 		select {
 		case <-gone:
-			return nil, fmt.Errorf("start temporal: it ended at once: %s", s.Log())
+			said := s.Log()
+			s.Stop()
+			return nil, fmt.Errorf("start temporal: it ended at once: %s", said)
 		case <-ctx.Done():
 			s.Stop()
 			return nil, fmt.Errorf("start temporal: not ready after %s: %w", readyTimeout, err)
-		default: // the dial itself waited for the connection
+		default:
+			pace(ctx)
 		}
 	}
+}
+
+// connect dials and asks for the namespace: the port opens before there is one.
+func (s *Temporal) connect(ctx context.Context) error {
+	c, err := client.DialContext(ctx, client.Options{HostPort: s.Address, Logger: quiet{}})
+	if err != nil {
+		return err
+	}
+	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: client.DefaultNamespace})
+	if err != nil {
+		c.Close()
+		return err
+	}
+	s.Client = c
+	return nil
 }
 
 func attributeName(kind enums.IndexedValueType) string {
@@ -166,13 +184,24 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
+// given are the ports that were handed out. Two servers that start at once and
+// get one port would be one server: the second is not needed for a dial.
+var given sync.Map
+
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 0, err
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		if err := l.Close(); err != nil {
+			return 0, err
+		}
+		if _, taken := given.LoadOrStore(port, true); !taken {
+			return port, nil
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // quiet drops the SDK's log lines of the test process.

@@ -127,7 +127,23 @@ func (b *Bench) Said(w *Worker, text string) {
 
 // Suspend stops the process as a virtual machine that is moved, or a page fault
 // that never ends: it is alive and does nothing.
-func (w *Worker) Suspend() { _ = w.cmd.Process.Signal(syscall.SIGSTOP) }
+func (b *Bench) Suspend(w *Worker) {
+	_ = w.cmd.Process.Signal(syscall.SIGSTOP)
+	b.AwaitStopped(w)
+}
+
+// AwaitStopped waits until the kernel has stopped a process, by Suspend or by
+// --stop-at: the signal is sent before that.
+func (b *Bench) AwaitStopped(w *Worker) {
+	ctx := b.Context()
+	for ctx.Err() == nil {
+		if stopped(w.cmd.Process.Pid) {
+			return
+		}
+		pace(ctx)
+	}
+	b.t.Error("the worker never stopped")
+}
 
 // Continue wakes a process after Suspend or --stop-at.
 func (w *Worker) Continue() { _ = w.cmd.Process.Signal(syscall.SIGCONT) }
