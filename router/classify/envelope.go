@@ -218,7 +218,7 @@ func (e *envelope) onErrorString(s *scanner, z zone, key string, raw []byte, esc
 		e.addMessage(raw, escaped, s.level)
 		e.addCodeBytes(raw) // {"error":"invalid_client","error_description":"..."}
 	case "message", "msg", "error_message", "errormessage", "error_msg", "errormsg", "error_description", "description", "title",
-		"detail", "details", "raw", "faultstring", "originalmessage", "original_message", "cause", "body", "data":
+		"detail", "details", "raw", "faultstring", "originalmessage", "original_message", "cause", "body", "data", "status_msg":
 		e.addMessage(raw, escaped, s.level)
 	case "code", "error_code", "errorcode", "err_code", "error_type", "errortype", "__type", "limit_source", "reasons":
 		e.addCodeBytes(raw)
@@ -332,6 +332,10 @@ func (e *envelope) onNumber(z zone, key string, n float64, raw []byte) {
 		e.addCodeBytes(raw)
 		if n >= 400 && n <= 599 {
 			e.statusInBody = int(n)
+		}
+		// A vendor's own number, zero for success, inside a 200.
+		if n >= 1 && (z == zRoot && key == "error_code" || z == zError && key == "status_code") {
+			e.hasError = true
 		}
 	case "resets_at":
 		e.resetsAt = n

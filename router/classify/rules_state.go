@@ -26,7 +26,7 @@ var stateRules = []rule{
 		"function response turn comes immediately after", "not the same number of function calls and responses", "missing tool output", "missing tool result", "missing tool call",
 		"tool call id not found", "tool_call_id not found", "tool call and its response", "tool result's tool id", "tool_call_id of tool message not found",
 		"unexpected role 'tool' after", "tool messages must follow", "tool message must follow", "tool call without a response", "unanswered tool call",
-		"toolresult blocks at", "tool_use ids were found without", "tool ids were found without", "missing a tool response", "missing corresponding tool",
+		"toolresult blocks at", "tool_use ids were found without", "must begin with a matching number of", "tool ids were found without", "missing a tool response", "missing corresponding tool",
 	}},
 	{class: onceward.ClassMissingToolOutput, any: []string{"tool", "function call"},
 		re: regexp.MustCompile(`(?:each|every|all) 'tool_use'.{0,40}(?:must|need)|'tool_calls' must be followed|(?:missing|without) (?:a |an |the |its |corresponding |matching )*(?:tool|function)[ _](?:output|result|response)s? for|(?:tool|function)[ _](?:call|use)[ _a-z]*'?[\w\-']* (?:has|have|had|with) no (?:corresponding |matching )?(?:output|result|response)|'(?:tool|function)[ _]?(?:output|result)'? .{0,60}(?:no|without) (?:corresponding|matching|preceding)`)},
@@ -65,7 +65,7 @@ var stateRules = []rule{
 	{class: onceward.ClassInvalidRequest, any: []string{"without its required"}, over: []override{repair(onceward.RepairStripIDs)}, strong: true},
 	{class: onceward.ClassInvalidRequest, any: []string{"duplicate item found", "duplicate item", "expected an id that begins with", "expected an id that contains", "tool_use' ids must be unique", "'tool_use' ids must be unique", "roles must alternate", "must alternate between", "ensure that multiturn requests alternate",
 		"expected 'thinking' or 'redacted_thinking', but found", "must start with a thinking block", "final 'assistant' content cannot end with trailing whitespace", "all messages must have non-empty content", "text content blocks must be non-empty",
-		"first message must use the 'user' role", "a conversation must start with a user message", "only the last message can be from the assistant", "expected last role user"}},
+		"first message must use the 'user' role", "a conversation must start with a user message", "unexpected role", "only the last message can be from the assistant", "expected last role user"}},
 	// A param path alone, or a call id that some hosts demand: a host's dialect.
 	{class: onceward.ClassInvalidRequest, any: []string{"tool_call_id", "call_id"}, re: regexp.MustCompile(`(?:^|[ ,:'])(?:messages|input)[.\[]\d+\]?[\w.\[\]]*\.(?:tool_)?call_id'?(?:\n|[^\n]{0,20}(?:required|missing))`), when: between(400, 499), over: []override{fallback(true)}},
 }

@@ -187,7 +187,7 @@ func (e *envelope) addCodeBytes(raw []byte) {
 		return
 	}
 	var buf [64]byte
-	n := 0
+	n, head := 0, 0 // head is the length of what stands before the first dot
 	for _, c := range raw {
 		switch {
 		case c >= 'A' && c <= 'Z':
@@ -199,7 +199,12 @@ func (e *envelope) addCodeBytes(raw []byte) {
 			}
 			continue
 		case c == '#': // com.amazon.coral.service#AccessDeniedException
-			n = 0
+			n, head = 0, 0
+			continue
+		case c == '.':
+			if head == 0 {
+				head = n
+			}
 			continue
 		default:
 			continue
@@ -215,8 +220,16 @@ done:
 		return
 	}
 	e.codeCount++
+	e.hitCode(buf[:n])
+	if head > 0 && head < n { // RateLimitExceeded.EndpointRPMExceeded is a rate limit, whatever its kind
+		e.hitCode(buf[:head])
+	}
+}
+
+// hitCode takes a code in the form of codeKey.
+func (e *envelope) hitCode(key []byte) {
 	t := table()
-	if id, ok := t.codes[string(buf[:n])]; ok {
+	if id, ok := t.codes[string(key)]; ok {
 		for _, r := range t.codeRules[id] {
 			e.codeHits.set(r)
 		}

@@ -37,7 +37,7 @@ var knownKeys = func() (keys [32][32][]string) {
 		"violations", "fieldviolations", "item", "delta", "arguments", "input", "text", "summary", "refusal", "parts", "functioncall",
 		"tool_calls", "function", "output_text", "request_id", "requestid", "retry_after", "retry_after_ms", "retry_after_seconds", "tools", "instructions",
 		"fault", "faultstring", "errordetail", "err", "loc", "domain", "name", "object_type", "event", "originalmessage", "original_message", "resource_exhausted",
-		"retry-after", "retry-after-ms", "stop_details", "function_call", "upstream_error", "error_details", "result", "success", "messages",
+		"retry-after", "retry-after-ms", "stop_details", "base_resp", "status_msg", "function_call", "upstream_error", "error_details", "result", "success", "messages",
 	} {
 		at := &keys[k[0]&31][len(k)]
 		*at = append(*at, k)
@@ -117,7 +117,7 @@ func (e *envelope) enterRoot(key string) zone {
 		return zError
 	case "errors", "detail", "details", "violations", "error_details":
 		return zDetail
-	case "message", "data", "body", "cause", "innererror", "errordetail", "result", "resource_exhausted":
+	case "message", "data", "body", "cause", "innererror", "errordetail", "result", "resource_exhausted", "base_resp":
 		return zError
 	case "metadata":
 		return zMeta
