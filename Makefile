@@ -19,6 +19,8 @@ OUTER   := ./cmd/... ./deploy/... ./samples/...
 PROCESS := ./test/...
 # A module of its own: its requirements are not the library's.
 JUDGES  := test/judges
+# Of one package. It ends what hangs; on a slow machine the process tests take long.
+LIMIT   := 60m
 
 RACE  ?= -race# empty on a machine without a C compiler
 P     ?= 2# packages tested at once
@@ -46,17 +48,17 @@ temporal: ## Make sure of a Temporal CLI: bin/temporal or PATH, else build it on
 
 .PHONY: test
 test: temporal race ## Everything: unit tests with -race, commands, samples, real Temporal with kills
-	$(GO) test -p $(strip $(P)) -timeout 10m $(OUTER)
-	$(GO) test -p 1 -count=1 -timeout 15m $(PROCESS)
-	$(GO) test -C $(JUDGES) -count=1 -timeout 10m ./...
+	$(GO) test -p $(strip $(P)) -timeout $(LIMIT) $(OUTER)
+	$(GO) test -p 1 -count=1 -timeout $(LIMIT) $(PROCESS)
+	$(GO) test -C $(JUDGES) -count=1 -timeout $(LIMIT) ./...
 
 .PHONY: unit
 unit: ## Unit tests of the library, without -race (seconds)
-	$(GO) test -p $(strip $(P)) -timeout 5m $(UNIT)
+	$(GO) test -p $(strip $(P)) -timeout $(LIMIT) $(UNIT)
 
 .PHONY: race
 race: ## Unit tests of the library with -race
-	$(GO) test $(strip $(RACE)) -p $(strip $(P)) -timeout 10m $(UNIT)
+	$(GO) test $(strip $(RACE)) -p $(strip $(P)) -timeout $(LIMIT) $(UNIT)
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck
@@ -91,7 +93,7 @@ corpus: temporal ## Check against a folder of cases, fixtures, specs and workloa
 
 .PHONY: cover
 cover: ## Coverage of the library by its unit tests, into coverage.out
-	$(GO) test -coverprofile=coverage.out -coverpkg=./,./router/...,./activities/...,./workflows/...,./worker/... -timeout 10m $(UNIT)
+	$(GO) test -coverprofile=coverage.out -coverpkg=./,./router/...,./activities/...,./workflows/...,./worker/... -timeout $(LIMIT) $(UNIT)
 	$(GO) tool cover -func=coverage.out | tail -n 1
 
 .PHONY: clean

@@ -10,7 +10,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
 if ! "${GO:-go}" test -run '^$' -bench "${BENCH:-.}" -cpu 1 -p 1 -count "${COUNT:-5}" \
-	-benchtime "${BENCHTIME:-300ms}" -timeout 10m "$@" >"$out" 2>&1; then
+	-benchtime "${BENCHTIME:-300ms}" -timeout 60m "$@" >"$out" 2>&1; then
 	cat "$out" >&2
 	exit 1
 fi

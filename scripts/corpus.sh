@@ -25,9 +25,9 @@ run() {
 
 # Packages with a test that reads the folder, and of those only such tests; in
 # the judges' package all of them are.
-run -count=1 -v -timeout 10m -run 'Corpus|Recorded' -p "${P:-2}" \
+run -count=1 -v -timeout 60m -run 'Corpus|Recorded' -p "${P:-2}" \
 	$(grep -rl --include='*_test.go' --exclude-dir=.cache --exclude-dir=judges CORPUS_CASES . | xargs -n 1 dirname | sort -u)
-run -C test/judges -count=1 -v -timeout 10m ./...
+run -C test/judges -count=1 -v -timeout 60m ./...
 
 count() { grep -c "^ *--- $1: " "$log"; }
 echo "corpus: $(count PASS) passed, $(count FAIL) failed, $(count SKIP) skipped"

@@ -65,7 +65,7 @@ attempts the turns took, and how much of the prompts came from the cache.`,
 			begun := time.Now()
 			story, err := tell(cmd.Context(), demo.Config{
 				Temporal: devserver.Config{CLI: o.temporalCLI, Port: p.temporal, UIPort: p.ui}, Executable: executable,
-				Timing: local.Timing{Heartbeat: heartbeat, StickyTimeout: stickyTimeout, Lease: 15 * time.Second, Attempt: 20 * time.Second},
+				Timing: local.Timing{Heartbeat: heartbeat, StickyTimeout: stickyTimeout, Lease: 15 * time.Second, Attempt: time.Minute},
 				Say: func(format string, args ...any) {
 					fmt.Fprintf(say, "%5.1fs  %s\n", time.Since(begun).Seconds(), fmt.Sprintf(format, args...))
 				},

@@ -69,15 +69,15 @@ func to(resource string) onceward.Route {
 	return onceward.Route{Resource: resource, Model: model, Deployment: model, Boundary: resource, InputTokens: 1000, MaxOutputTokens: 4000}
 }
 
-// patient are timeouts that no healthy answer meets.
+// patient are timeouts that no healthy answer meets, on a slow machine either.
 func patient() onceward.Timeouts {
-	return onceward.Timeouts{FirstEvent: 10 * time.Second, Idle: 10 * time.Second, Attempt: 20 * time.Second}
+	return onceward.Timeouts{FirstEvent: time.Minute, Idle: time.Minute, Attempt: 2 * time.Minute}
 }
 
 // call makes one attempt; a nil failure is a success.
 func call(t testing.TB, r *router.Router, req onceward.ModelRequest) (onceward.ModelResponse, *onceward.Failure) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	res, err := r.Call(ctx, req)
 	if err == nil {

@@ -107,7 +107,7 @@ func install() (dir, reason string, err error) {
 			return "", "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	npm.Dir = half
@@ -137,7 +137,7 @@ func environment(base string) []string {
 func script(t *testing.T, name, base string, out any) {
 	t.Helper()
 	dir := installed(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", name)
 	node.Dir, node.Env, node.WaitDelay = dir, environment(base), 5*time.Second
@@ -199,7 +199,7 @@ func serveScript(t *testing.T, name string) string {
 			t.Fatalf("node %s printed %q: %s", name, address, stderr.Bytes())
 		}
 		return address
-	case <-time.After(30 * time.Second):
+	case <-time.After(3 * time.Minute):
 		t.Fatalf("node %s printed no address", name)
 		return ""
 	}

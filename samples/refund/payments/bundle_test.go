@@ -39,7 +39,7 @@ func start(t *testing.T, cfg Config) *bundle {
 
 func ctx(t *testing.T) context.Context {
 	t.Helper()
-	c, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	c, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return c
 }

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	blindTimeout = 10 * time.Second
+	blindTimeout = time.Minute
 	maxAnswer    = 4 << 20 // bytes
 	// blindRetries end a turn that no member answers.
 	blindRetries = 31

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -72,7 +73,7 @@ func (s *PoolStory) Look() (ui, address, run string) { return s.UI, s.Address, s
 
 // Pool tells the story of an agent of two turns over a pool.
 func Pool(ctx context.Context, cfg Config) (Told, error) {
-	s := &PoolStory{Head: begin("pool", cfg), Resources: len(poolMembers), first: runID("pool", 0)}
+	s := &PoolStory{Head: begin("pool", unhurried(cfg)), Resources: len(poolMembers), first: runID("pool", 0)}
 	if err := s.start(ctx, local.Config{Members: poolMembers, Model: lookUpModel()}); err != nil {
 		return s, err
 	}
@@ -150,7 +151,9 @@ func (s *PoolStory) tell(ctx context.Context) error {
 	}
 	s.Onceward = shape.Of(poolRuns, turns)
 	for _, r := range s.stack.Pool.Requests() {
-		if !r.Outcome.Complete {
+		// Not by Complete: a client that hangs up after the last event may do so before
+		// the resource has seen that it is out.
+		if o := r.Outcome; o.Status != http.StatusOK || o.Error != "" || o.Fault != "" {
 			s.Refused++
 		}
 	}

@@ -21,7 +21,7 @@ import (
 var quizMembers = []local.Member{{Name: "A", Weight: 1e12}, {Name: "B", Weight: 1e8}, {Name: "C", Weight: 1e4}, {Name: "D", Weight: 1}}
 
 // recordLimit is how long the Pool's record may take to show what a worker found.
-const recordLimit = 30 * time.Second
+const recordLimit = 2 * time.Minute
 
 // QuizStory is what happened to two quizzes.
 type QuizStory struct {
@@ -43,7 +43,7 @@ func (s *QuizStory) Look() (ui, address, run string) { return s.UI, s.Address, "
 
 // Quiz tells the story of a chain of resources of which only the last one works.
 func Quiz(ctx context.Context, cfg Config) (Told, error) {
-	s := &QuizStory{Head: begin("quiz", cfg)}
+	s := &QuizStory{Head: begin("quiz", unhurried(cfg))}
 	if err := s.start(ctx, local.Config{Members: quizMembers, Model: local.SampleModel()}); err != nil {
 		return s, err
 	}

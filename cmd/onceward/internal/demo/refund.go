@@ -62,7 +62,7 @@ func Refund(ctx context.Context, cfg Config) (Told, error) {
 // fault breaks off the first answer that comes after the refund's receipt.
 func (s *RefundStory) fault() error {
 	s.stack.Pool.OnDone(func(r routertest.Request) {
-		if r.Outcome.Complete {
+		if r.Outcome.Fault == "" {
 			s.cfg.Say("%s answers", r.Resource)
 		} else {
 			s.cfg.Say("%s breaks off after %d events, in the middle of its text", r.Resource, r.Outcome.Events)

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	storyLimit = 2 * time.Minute
+	// storyLimit is for a starved machine: a story takes seconds.
+	storyLimit = 10 * time.Minute
 	stopGrace  = 10 * time.Second
 )
 
@@ -68,6 +69,14 @@ type Head struct {
 	cfg    Config
 	stack  *local.Stack
 	worker *workers
+}
+
+// unhurried is the configuration of a story that loses no worker in the middle of
+// its work: with the product's own heartbeat one that is only slow does not look
+// lost, which would be one attempt more.
+func unhurried(cfg Config) Config {
+	cfg.Timing.Heartbeat = 0
+	return cfg
 }
 
 // begin makes the head of a story that has not started yet.

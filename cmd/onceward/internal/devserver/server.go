@@ -28,8 +28,12 @@ var flags = []string{
 }
 
 const (
-	startTimeout = 60 * time.Second
-	stopGrace    = 5 * time.Second
+	// startTimeout is for a starved machine: an idle one starts it in a second.
+	startTimeout = 3 * time.Minute
+	// startTries bounds how often a server is started again whose port was free when
+	// it was chosen and is taken now.
+	startTries = 3
+	stopGrace  = 5 * time.Second
 )
 
 // Config says how the server runs. The zero value takes free ports and forgets
@@ -56,6 +60,20 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	for try := 1; ; try++ {
+		s, err := start(ctx, cli, cfg)
+		// Ports that were asked for stay taken; others are chosen anew.
+		if own := cfg.Port == 0 || cfg.UIPort == 0; !errors.Is(err, errEnded) || !own || try == startTries {
+			return s, err
+		}
+	}
+}
+
+// errEnded is a server that ended before it answered.
+var errEnded = errors.New("it ended at once")
+
+func start(ctx context.Context, cli string, cfg Config) (*Server, error) {
+	var err error
 	for _, port := range []*int{&cfg.Port, &cfg.UIPort} {
 		if *port == 0 {
 			if *port, err = FreePort(); err != nil {
@@ -119,7 +137,7 @@ func (s *Server) ready(ctx context.Context) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		try, cancel := context.WithTimeout(ctx, 2*time.Second)
+		try, cancel := context.WithTimeout(ctx, 10*time.Second)
 		_, err := c.WorkflowService().DescribeNamespace(try, &workflowservice.DescribeNamespaceRequest{Namespace: "default"})
 		cancel()
 		if err == nil {
@@ -127,7 +145,7 @@ func (s *Server) ready(ctx context.Context) error {
 		}
 		select {
 		case <-s.Done():
-			return fmt.Errorf("it ended at once: %w", errors.Join(s.Err(), errors.New("is one of its ports taken?")))
+			return fmt.Errorf("%w: %w", errEnded, errors.Join(s.Err(), errors.New("is one of its ports taken?")))
 		case <-ctx.Done():
 			return fmt.Errorf("it does not answer at %s: %w", s.Address, err)
 		case <-ticker.C:
