@@ -126,7 +126,7 @@ var classTable = []Rule{
 	{Class: ClassResourceAffinity, Meaning: "an id in the request lives on another resource", FallbackEligible: true, Scope: ScopeRequest, StateEffect: EffectNone, Repair: RepairStripIDs, Exclude: ExcludeTurn},
 	{Class: ClassStaleAnchor, Meaning: "a previous response is not to be found", Retryable: true, Scope: ScopeRequest, StateEffect: EffectDropAnchor, Repair: RepairFullInput, Exclude: ExcludeTurn},
 	{Class: ClassUndecryptableReasoning, Meaning: "encrypted reasoning from another boundary", FallbackEligible: true, Scope: ScopeBoundary, StateEffect: EffectNone, Repair: RepairStripReasoning, Exclude: ExcludeTurn},
-	{Class: ClassStateConflict, Meaning: "provider-side state is locked by another request", FallbackEligible: false, Retryable: true, Scope: ScopeRequest, StateEffect: EffectNone, Exclude: ExcludeNever},
+	{Class: ClassStateConflict, Meaning: "provider-side state is locked by another request", Retryable: true, Scope: ScopeRequest, StateEffect: EffectNone, Exclude: ExcludeTurn},
 	{Class: ClassConnectionExpired, Meaning: "a long-lived connection reached its limit", Retryable: true, Scope: ScopeResource, StateEffect: EffectNone, Exclude: ExcludeNever},
 	{Class: ClassGatewayExhausted, Meaning: "a gateway in front found no upstream", FallbackEligible: true, Retryable: true, Scope: ScopeResource, StateEffect: EffectThrottle, Exclude: ExcludeTurn, Window: 5 * time.Second},
 	{Class: ClassNoRoute, Meaning: "no candidate passed selection", Scope: ScopeFleet, StateEffect: EffectNone, Exclude: ExcludeNever},

@@ -121,15 +121,16 @@ func TestExclude(t *testing.T) {
 		want    onceward.ExcludedRoute
 		none    bool
 	}{
-		"billing excludes the resource for the run": {failure: failure(onceward.ClassBilling), again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassBilling, Turn: 2}},
-		"model unavailable excludes the pair":       {failure: failure(onceward.ClassModelUnavailable), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassModelUnavailable, Turn: 2}},
-		"a server error pauses it in this turn":     {failure: failure(onceward.ClassServerError), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(firstBackoff)}},
-		"the third error pauses it longer":          {failure: failure(onceward.ClassServerError), again: 3, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(4 * firstBackoff)}},
-		"retry-after is a floor":                    {failure: throttled, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(40 * time.Second)}},
-		"a day of retry-after is probed sooner":     {failure: long, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(maxWindow)}},
-		"not sent excludes nothing":                 {failure: *onceward.NotSentFailure(onceward.ClassServerError, ""), again: 1, none: true},
-		"what it cannot carry, it never can":        {failure: *onceward.NotSentFailure(onceward.ClassUnsupportedCapability, ""), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassUnsupportedCapability, Turn: 2}},
-		"worker lost excludes nothing":              {failure: failure(onceward.ClassWorkerLost), again: 1, none: true},
+		"billing excludes the resource for the run":  {failure: failure(onceward.ClassBilling), again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassBilling, Turn: 2}},
+		"model unavailable excludes the pair":        {failure: failure(onceward.ClassModelUnavailable), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassModelUnavailable, Turn: 2}},
+		"a server error pauses it in this turn":      {failure: failure(onceward.ClassServerError), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(firstBackoff)}},
+		"the third error pauses it longer":           {failure: failure(onceward.ClassServerError), again: 3, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(4 * firstBackoff)}},
+		"retry-after is a floor":                     {failure: throttled, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(40 * time.Second)}},
+		"a day of retry-after is probed sooner":      {failure: long, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(maxWindow)}},
+		"not sent excludes nothing":                  {failure: *onceward.NotSentFailure(onceward.ClassServerError, ""), again: 1, none: true},
+		"what it cannot carry, it never can":         {failure: *onceward.NotSentFailure(onceward.ClassUnsupportedCapability, ""), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassUnsupportedCapability, Turn: 2}},
+		"state that another request holds is paused": {failure: failure(onceward.ClassStateConflict), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassStateConflict, Turn: 2, Soft: true, Until: now.Add(firstBackoff)}},
+		"worker lost excludes nothing":               {failure: failure(onceward.ClassWorkerLost), again: 1, none: true},
 	} {
 		got, ok := Exclude(route, c.failure, 2, c.again, now)
 		if ok == c.none || ok && got != c.want {
