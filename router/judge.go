@@ -61,7 +61,7 @@ func (a *attempt) judge(answer wire.Answer, err error) *onceward.Failure {
 	}
 	items := make([]onceward.Item, len(answer.Items))
 	for i, raw := range answer.Items {
-		item, err := onceward.NewItem(raw, "")
+		item, err := wire.NewItem(raw)
 		if err != nil {
 			return invalid(err)
 		}

@@ -30,7 +30,8 @@ func newTransport() http.RoundTripper {
 		MaxIdleConnsPerHost:    64,
 		IdleConnTimeout:        90 * time.Second, // below the idle limits of the balancers in front of resources
 		MaxResponseHeaderBytes: 256 << 10,
-		DisableCompression:     true, // an event that waits in a compressor comes late
+		WriteBufferSize:        64 << 10, // a request of a long run in one piece, not in pieces of 4 KB and 32 KB
+		DisableCompression:     true,     // an event that waits in a compressor comes late
 	}
 }
 

@@ -2,9 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/onceward/onceward"
@@ -96,7 +97,7 @@ func union(streamed, snapshot []entry) []json.RawMessage {
 			list = append(list, s)
 		}
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].index < list[j].index })
+	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
 	items := make([]json.RawMessage, len(list))
 	for i, e := range list {
 		items[i] = e.raw

@@ -64,16 +64,18 @@ func skip(raw []byte, i int) int {
 	if i >= len(raw) {
 		return -1
 	}
+	if raw[i] == '"' { // all keys, and most values of an event
+		return pastString(raw, i)
+	}
 	depth := 0
 	for start := i; i < len(raw); i++ {
 		switch raw[i] {
 		case '"':
-			if i = closing(raw, i); i < 0 {
-				return -1
+			end := pastString(raw, i)
+			if end < 0 || depth == 0 {
+				return end
 			}
-			if depth == 0 {
-				return i + 1
-			}
+			i = end - 1
 		case '{', '[':
 			depth++
 		case '}', ']':
@@ -102,9 +104,9 @@ func scalar(start, end int) int {
 	return end
 }
 
-// closing returns the index of the quote that ends the string at i, or -1. It
-// jumps from quote to quote: most bytes of a transcript are inside strings.
-func closing(raw []byte, i int) int {
+// pastString returns the end of the string that starts at i, or -1. It jumps
+// from quote to quote: most bytes of a transcript are inside strings.
+func pastString(raw []byte, i int) int {
 	begin := i + 1
 	for from := begin; ; {
 		at := bytes.IndexByte(raw[from:], '"')
@@ -116,7 +118,7 @@ func closing(raw []byte, i int) int {
 			escapes++
 		}
 		if escapes%2 == 0 {
-			return end
+			return end + 1
 		}
 		from = end + 1
 	}

@@ -68,8 +68,10 @@ func (d *Decoder) Next() (Event, error) {
 			ev = Event{}
 			continue
 		}
-		field, value, _ := bytes.Cut(line, colon)
-		value = bytes.TrimPrefix(value, blank)
+		field, value := line, []byte(nil)
+		if at := bytes.IndexByte(line, ':'); at >= 0 {
+			field, value = line[:at], bytes.TrimPrefix(line[at+1:], blank)
+		}
 		switch string(field) {
 		case "event":
 			if d.name != string(value) {
@@ -89,7 +91,7 @@ func (d *Decoder) Next() (Event, error) {
 	}
 }
 
-var colon, blank = []byte(":"), []byte(" ")
+var blank, newline, carriage = []byte(" "), []byte("\n"), []byte("\r")
 
 // readLine returns a line without its end. At the end of the input it returns
 // what is left and no error, then the error. The line is valid until the next call.
@@ -115,10 +117,10 @@ func (d *Decoder) readLine() ([]byte, error) {
 	case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
 		return nil, err // a broken line of a broken stream says nothing
 	}
-	line = bytes.TrimSuffix(line, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	if before, rest, lone := bytes.Cut(line, []byte("\r")); lone {
-		line, d.rest = before, rest
+	line = bytes.TrimSuffix(line, newline)
+	line = bytes.TrimSuffix(line, carriage)
+	if lone := bytes.IndexByte(line, '\r'); lone >= 0 {
+		line, d.rest = line[:lone], line[lone+1:]
 	}
 	return line, nil
 }

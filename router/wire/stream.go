@@ -12,7 +12,8 @@ type Stream struct {
 	Events   int  // events received
 	Started  bool // the first output item has come
 	terminal string
-	response []byte // of the terminal event
+	event    []byte // the terminal one
+	response []byte // in it
 	items    []entry
 }
 
@@ -49,7 +50,8 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 			return false, fmt.Errorf("read event %d: broken JSON", s.Events)
 		}
 		s.terminal = string(typ)
-		s.response = append([]byte(nil), ev.Data...)
+		s.event = bytes.Clone(ev.Data)
+		s.response = member(s.event, "response")
 		return true, nil
 	case "response.output_item.added":
 		s.Started = true
@@ -115,7 +117,7 @@ func readDone(data []byte) (index int, item json.RawMessage, err error) {
 // Completed reports whether the answer ended as response.completed, and its
 // snapshot says nothing else.
 func (s *Stream) Completed() bool {
-	status := text(member(member(s.response, "response"), "status"))
+	status := text(member(s.response, "status"))
 	return s.terminal == "response.completed" && (status == "" || status == "completed")
 }
 
@@ -123,16 +125,16 @@ func (s *Stream) Completed() bool {
 // the terminal event, or the response in it where the event claims a success.
 func (s *Stream) Verdict() []byte {
 	if s.terminal == "response.completed" {
-		return member(s.response, "response")
+		return s.response
 	}
-	return s.response
+	return s.event
 }
 
 // Answer joins what was streamed with the terminal snapshot. After a failed
 // answer it holds usage, model and whatever items came whole; the error is then
 // of no interest.
 func (s *Stream) Answer() (Answer, error) {
-	response := member(s.response, "response")
+	response := s.response
 	if empty(response) {
 		response = nil
 	}

@@ -1,0 +1,56 @@
+package router
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/onceward/onceward"
+)
+
+// counted counts the pieces in which a connection is written to.
+type counted struct {
+	net.Conn
+	pieces *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	c.pieces.Add(1)
+	return c.Conn.Write(p)
+}
+
+func TestRequestIsSentInOnePiece(t *testing.T) {
+	s := serve(t, stream(evCreated, evAdded, evDone, evEnd))
+	transport := newTransport().(*http.Transport)
+	var pieces atomic.Int64
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return counted{conn, &pieces}, err
+	}
+	r := pool(t, Config{Transport: transport}, resource("a", s.URL))
+	req := routed(t, r, "a")
+	req.Items = append(req.Items, text(t, "assistant", "yes"), text(t, "user", strings.Repeat("How is my order? ", 2800)))
+	for n := int64(1); n <= 3; n++ {
+		mustCall(t, r, req)
+		if pieces.Load() != n || s.requests.Load() != n {
+			t.Fatalf("%d pieces and %d requests after %d calls", pieces.Load(), s.requests.Load(), n)
+		}
+	}
+}
+
+// mute is a transport that breaks its contract.
+type mute struct{}
+
+func (mute) RoundTrip(*http.Request) (*http.Response, error) { return nil, nil }
+
+func TestTransportWithoutResponseAndErrorIsAFailure(t *testing.T) {
+	r := pool(t, Config{Transport: mute{}}, resource("a", "http://resource.test"))
+	_, err := r.Call(context.Background(), routed(t, r, "a"))
+	if f := failed(t, err); f.Class != onceward.ClassNetwork {
+		t.Fatalf("failure %+v", *f)
+	}
+}
