@@ -9,9 +9,9 @@ import (
 // gatewayRules come before the model's: a gateway with nothing behind it calls
 // that a missing model as well.
 var gatewayRules = []rule{
-	{class: onceward.ClassGatewayExhausted, strong: true, codes: []string{"hard_affinity_saturated", "no_available_channel", "no_deployments_available", "no_available_accounts", "no_available_provider", "no_provider_available", "all_providers_failed", "no_healthy_upstream", "no_accounts", "pool_exhausted", "no_available_account", "no_upstream_available", "account_pool_exhausted", "no_available_candidate"},
+	{class: onceward.ClassGatewayExhausted, strong: true, codes: []string{"hard_affinity_saturated", "no_available_channel", "no_deployments_available", "no_available_accounts", "no_available_provider", "no_provider_available", "all_providers_failed", "no_healthy_upstream", "no_accounts", "pool_exhausted", "no_available_account", "no_upstream_available", "account_pool_exhausted", "no_available_candidate", "auth_unavailable"},
 		any: []string{"no deployments available", "no healthy upstream", "no available channel", "no available account", "no available provider", "no available model provider", "no providers available", "all providers failed", "no healthy deployment", "no accounts available", "all accounts", "no live upstreams", "reset reason: overflow", "无可用渠道", "no instances available", "no upstream available", "all upstreams", "no backend available", "no healthy backend",
-			"all available accounts exhausted", "no active accounts", "all keys are", "no provider available", "provider list exhausted", "all channels", "all fallbacks failed", "upstream pool", "no server is available to handle this request", "from the ring-balancer"}},
+			"all available accounts exhausted", "no active accounts", "all keys are", "no provider available", "provider list exhausted", "all channels", "all fallbacks failed", "upstream pool", "no server is available to handle this request", "from the ring-balancer", "no auth available"}},
 	{class: onceward.ClassGatewayExhausted, strong: true, any: []string{"no available", "no healthy", "no usable", "no eligible", "no live"},
 		re: regexp.MustCompile(`\bno (?:available|healthy|usable|eligible|live) (?:upstream|channel|account|provider|candidate|backend|deployment|server|peer|instance)s?\b`)},
 	// A model that will be back is no model that is missing.
@@ -31,6 +31,8 @@ var loadRules = []rule{
 	{class: onceward.ClassOverloaded, strong: true, any: []string{"capacity"}, re: regexp.MustCompile(`\bcapacity\b[^.\n]{0,30} (?:exceeded|exhausted|reached|full|unavailable)`), none: []string{"rate limit"}},
 	{class: onceward.ClassOverloaded, codes: []string{"slow_down"}, when: func(e *envelope) bool { return e.status == 503 || e.status == 200 && e.typ != "error" }},
 	{class: onceward.ClassOverloaded, when: is(529, 498)},
+	// A server whose model process died may call that a bad request.
+	{class: onceward.ClassServerError, strong: true, any: []string{"model has crashed", "process has terminated", "has unexpectedly stopped"}},
 
 	{class: onceward.ClassRateLimited, strong: true, codes: []string{"rate_limit_exceeded", "rate_limit_error", "ThrottlingException", "TooManyRequestsException", "too_many_requests", "too_many_requests_error", "RateLimitError", "RATE_LIMIT_EXCEEDED", "slow_down", "rpm_rate_limit_exceeded", "tpm_rate_limit_exceeded", "rate_limit_reached", "rate_limit_reached_error", "RateLimitReached", "Throttling",
 		"Throttling.RateQuota", "Throttling.AllocationQuota", "TooManyRequests", "request_quota_exceeded", "token_quota_exceeded", "rate_limited", "RESOURCE_EXHAUSTED", "rateLimitExceeded", "userRateLimitExceeded", "1302", "1305", "LimitRequests", "limit_requests", "limit_burst_rate", "concurrency_limit_exceeded", "tokens_limit_reached", "too_many_concurrent_requests", "RequestLimitExceeded", "requests_per_minute", "rate_limit", "policies.ratelimit.QuotaViolation", "policies.ratelimit.SpikeArrestViolation", "ratelimited", "model_cooldown"}},

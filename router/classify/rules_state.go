@@ -36,7 +36,7 @@ var stateRules = []rule{
 	{class: onceward.ClassUndecryptableReasoning, all: []string{"encrypted content", "cmp_"}, over: []override{fallback(false), repair(onceward.RepairNone)}},
 	{class: onceward.ClassUndecryptableReasoning, codes: []string{"invalid_encrypted_content", "invalid_signature_in_thinking_block", "invalid_thinking_signature"}, strong: true,
 		any: []string{"encrypted content could not be", "signature in thinking block", "signature in 'thinking' block", "invalid 'signature' in 'thinking'", "could not decrypt the provided", "thought signature is not valid",
-			"thought_signature is not valid", "invalid thought signature", "invalid thought_signature", "corrupted thought signature", "thoughtsignature is invalid", "encrypted_content could not be", "is missing a 'thought_signature'", "missing a thought_signature", "'thinking' or 'redacted_thinking' blocks in the latest assistant message cannot be modified",
+			"thought_signature is not valid", "invalid thought signature", "invalid thought_signature", "invalid thoughtsignature", "corrupted thought signature", "thoughtsignature is invalid", "encrypted_content could not be", "is missing a 'thought_signature'", "missing a thought_signature", "'thinking' or 'redacted_thinking' blocks in the latest assistant message cannot be modified",
 			"'thinking' blocks in the latest assistant message cannot be modified"}},
 	{class: onceward.ClassUndecryptableReasoning, any: []string{"encrypted", "decrypt", "redacted_thinking", "signature"},
 		re: regexp.MustCompile(`encrypted[ _](?:reasoning |function |output |thinking |compaction )*content\b.{0,400}(?:could not|cannot|can't|failed|unable|invalid|not valid|mismatch)|(?:could not|cannot|can't|failed to|unable to) (?:be )?(?:decrypt|verify)(?:ed)?\b.{0,60}(?:content|reasoning|thinking|signature)|(?:invalid|mismatched?|expired) (?:data|signature)\b.{0,40}(?:thinking|reasoning)|thinking.{0,40}(?:signature|block).{0,30}(?:invalid|not valid|could not|verif|mismatch)`)},
@@ -63,7 +63,7 @@ var stateRules = []rule{
 
 	// A history whose parts do not fit together.
 	{class: onceward.ClassInvalidRequest, any: []string{"without its required"}, over: []override{repair(onceward.RepairStripIDs)}, strong: true},
-	{class: onceward.ClassInvalidRequest, any: []string{"duplicate item found", "duplicate item", "expected an id that begins with", "expected an id that contains", "tool_use' ids must be unique", "'tool_use' ids must be unique", "roles must alternate", "must alternate between", "ensure that multiturn requests alternate",
+	{class: onceward.ClassInvalidRequest, strong: true, any: []string{"duplicate item found", "duplicate item", "expected an id that begins with", "expected an id that contains", "tool_use' ids must be unique", "'tool_use' ids must be unique", "roles must alternate", "must alternate between", "ensure that multiturn requests alternate",
 		"expected 'thinking' or 'redacted_thinking', but found", "must start with a thinking block", "final 'assistant' content cannot end with trailing whitespace", "all messages must have non-empty content", "text content blocks must be non-empty",
 		"first message must use the 'user' role", "a conversation must start with a user message", "unexpected role", "only the last message can be from the assistant", "expected last role user"}},
 	// A param path alone, or a call id that some hosts demand: a host's dialect.

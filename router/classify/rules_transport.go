@@ -25,7 +25,7 @@ func brokenWire(e *envelope) bool { return overTheWire(e) && (e.status < 500 || 
 
 // transportRules are what broke between us and the resource.
 var transportRules = []rule{
-	{class: onceward.ClassTimeout, strong: true, codes: []string{"ModelTimeoutException", "timeout", "request_timeout", "gateway_timeout", "timeout_error", "upstream_timeout", "APITimeoutError", "DEADLINE_EXCEEDED", "vector_store_timeout", "provider_timeout", "operationtimeout", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT", "ESOCKETTIMEDOUT", "first_token_timeout"}, when: not(400, 401, 403, 404, 422)},
+	{class: onceward.ClassTimeout, strong: true, codes: []string{"ModelTimeoutException", "timeout", "request_timeout", "gateway_timeout", "upstream_request_timeout", "timeout_error", "upstream_timeout", "APITimeoutError", "DEADLINE_EXCEEDED", "vector_store_timeout", "provider_timeout", "operationtimeout", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT", "ESOCKETTIMEDOUT", "first_token_timeout"}, when: not(400, 401, 403, 404, 422)},
 	// Our own machine has no sockets left: no resource is ill, and another one
 	// would not be reached either until some are freed.
 	{class: onceward.ClassNetwork, any: []string{"too many open files", "emfile", "cannot assign requested address", "can't assign requested address", "eaddrnotavail"},
