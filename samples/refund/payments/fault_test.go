@@ -94,7 +94,11 @@ func TestSlowWaitsThenPays(t *testing.T) {
 
 func TestSlowPaysAClientThatHungUp(t *testing.T) {
 	t.Parallel()
-	b := start(t, Config{Fault: Fault{Kind: Slow, Delay: 300 * time.Millisecond, Times: 1}})
+	hungUp := make(chan struct{}) // the delay may be over before that
+	b := start(t, Config{
+		Fault:        Fault{Kind: Slow, Delay: 10 * time.Millisecond, Times: 1},
+		BeforeCommit: func(RefundRequest) { <-hungUp },
+	})
 	client, hangUp := context.WithCancel(ctx(t))
 	got := make(chan error, 1)
 	go func() {
@@ -106,6 +110,7 @@ func TestSlowPaysAClientThatHungUp(t *testing.T) {
 	}
 	hangUp()
 	err := <-got
+	close(hungUp)
 	wantUnclear(t, err, 0)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want the cancellation inside", err)
