@@ -20,7 +20,7 @@ var placeRules = []rule{
 			"404 page not found", "cannot post /", "no static resource", "method not allowed", "unexpected endpoint or method", "unsupported protocol scheme", "http response to https client", "http request to an https server", "plain http request was sent to https port", "x509:", "certificate_verify_failed",
 			"certificate verify failed", "self signed certificate", "self-signed certificate", "unable to verify the first certificate", "unable to get local issuer", "certificate has expired", "cert_has_expired", "altname_invalid", "hostname/ip does not match certificate", "hostname mismatch", "certificate is not valid for", "malformed http response",
 			"wrong version number", "invalid url", "missing protocol", "no route matched", "default backend - 404", "not a valid endpoint", "stopped after 10 redirects", "too many redirects", "err_invalid_url", "no host in request url", "invalid port", "certificate is not trusted", "unknown issuer", "the requested url was not found", "no such route",
-			"pkix path", "valid certification path", "remote certificate is invalid", "untrusted root", "cert_authority_invalid"},
+			"pkix path", "valid certification path", "remote certificate is invalid", "untrusted root", "cert_authority_invalid", "invalid peer certificate", "unknownissuer"},
 		none: []string{"image", "file_url", "downloading", "failed to download", "unable to fetch"}},
 	// It is the address that was given up, not a model.
 	{class: onceward.ClassEndpointMisconfigured, any: []string{"http://", "https://"}, re: regexp.MustCompile(`https?://\S+ (?:is|was|has|api)\b[^.\n]{0,30}(?:no longer|moved|deprecated|retired|discontinued|shut down)`), when: between(300, 499)},

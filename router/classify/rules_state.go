@@ -55,10 +55,10 @@ var stateRules = []rule{
 	{class: onceward.ClassStaleAnchor, any: []string{"not found", "does not exist", "has expired", "no longer available", "couldn't find", "could not find", "no response found", "no item found", "no conversation found"},
 		re: regexp.MustCompile(`(?:\bprevious[_ ]response|\b(?:response|item|conversation|thread|container)(?:s)?(?: with| having)? '?id)[^.]{0,120}(?:not found|not exist|expired|no longer|find)|(?:\b(?:item|response|conversation)|id) '?(?:resp|rs|msg|fc|item|conv|cmp|ws)_[\w.…*-]+'?[^.]{0,40}(?:not found|not exist|expired)|(?:not find|no) (?:response|item|conversation) (?:found )?(?:with|for) '?(?:id|previous)`)},
 	// Files and stores live on one resource, and no other knows their ids.
-	{class: onceward.ClassResourceAffinity, codes: []string{"file_not_found", "vector_store_not_found", "container_not_found"}, any: []string{"file", "vector store", "vector_store", "container"},
-		re: regexp.MustCompile(`no such (?:file|vector)[ _]?(?:store )?object|\b(?:file|vector[ _]store|container)s?\b(?: with| having)?(?: ids?)?:? '?(?:\[?'?)?(?:file|vs|cntr|assistant)[-_][\w-]*'?\]?[^.\n]{0,30}(?:not found|not exist|no longer|expired)`), when: between(400, 404)},
+	{class: onceward.ClassResourceAffinity, codes: []string{"file_not_found", "vector_store_not_found", "container_not_found"}, any: []string{"file", "vector store", "vector_store", "container", "pmpt_"},
+		re: regexp.MustCompile(`no such (?:file|vector)[ _]?(?:store )?object|\b(?:file|vector[ _]store|container)s?\b(?: with| having)?(?: ids?)?:? '?(?:\[?'?)?(?:file|vs|cntr|assistant)[-_][\w-]*'?\]?[^.\n]{0,30}(?:not found|not exist|no longer|expired)|\bfile ids? (?:was|were|is|are)? ?not found|\bprompt with id '?pmpt_[^\n]{0,80}not found`), when: between(400, 404)},
 	{class: onceward.ClassStateConflict, codes: []string{"conversation_locked", "response_in_progress", "concurrent_modification", "idempotency_in_progress"},
-		any: []string{"currently operating on this conversation", "already has an active", "already has an active run", "another request is in progress", "another request with the same idempotency", "is currently being modified", "conversation is locked"}},
+		any: []string{"currently operating on this conversation", "already has an active", "already has an active run", "another request is in progress", "another request with the same idempotency", "is currently being modified", "conversation is locked", "is still in progress"}},
 	{class: onceward.ClassStateConflict, codes: []string{"ConflictException", "conflict_error"}, when: is(409)},
 
 	// A history whose parts do not fit together.
