@@ -51,8 +51,9 @@ type attempt struct {
 	ctx    context.Context // of the request
 	caller context.Context
 	cancel context.CancelCauseFunc
-	clock  *time.Timer  // first event, then idle, then drain
+	clock  *time.Timer  // first event, then idle, then drain; the attempt's end before each
 	late   atomic.Value // the cause of the request's end when the clock runs out
+	ends   time.Time    // the attempt, whatever comes
 	woken  bool         // bytes have come since the clock was set
 	limits onceward.Timeouts
 
@@ -73,10 +74,8 @@ func (a *attempt) run(caller context.Context) *onceward.Failure {
 	a.limits = a.timeouts()
 	a.ctx, a.cancel = context.WithCancelCause(caller)
 	defer a.cancel(errFinished)
-	whole := time.AfterFunc(a.limits.Attempt, func() { a.cancel(errAttempt) })
-	defer whole.Stop()
-	a.late.Store(errFirstEvent)
-	a.clock = time.AfterFunc(a.limits.FirstEvent, func() {
+	a.ends = time.Now().Add(a.limits.Attempt)
+	a.clock = time.AfterFunc(a.within(a.limits.FirstEvent, errFirstEvent), func() {
 		cause, _ := a.late.Load().(error)
 		a.cancel(cause)
 	})
@@ -90,6 +89,16 @@ func (a *attempt) run(caller context.Context) *onceward.Failure {
 	}
 	a.effects(f)
 	return f
+}
+
+// within says what the clock is to be set to, so that the request ends with cause
+// after d, or with the attempt where that ends before.
+func (a *attempt) within(d time.Duration, cause error) time.Duration {
+	if left := time.Until(a.ends); left < d {
+		d, cause = left, errAttempt
+	}
+	a.late.Store(cause)
+	return d
 }
 
 // send makes the one HTTP request of the attempt.
@@ -159,7 +168,7 @@ func (a *attempt) read(res *http.Response, err error) *onceward.Failure {
 		return a.readStream(in)
 	}
 	a.firstEvent()
-	body, err := io.ReadAll(&ticking{in, func() { a.clock.Reset(a.limits.Idle) }})
+	body, err := io.ReadAll(&ticking{in, func() { a.clock.Reset(a.within(a.limits.Idle, errIdle)) }})
 	if err != nil {
 		return a.broken(err, onceward.PhaseBody)
 	}
@@ -215,8 +224,8 @@ func (t *ticking) Read(p []byte) (int, error) {
 }
 
 func (a *attempt) firstEvent() {
-	a.late.Store(errIdle)
-	a.clock.Reset(a.limits.Idle)
+	a.woken = false
+	a.clock.Reset(a.within(a.limits.Idle, errIdle))
 	a.candidate.Health.ObserveFirstEvent(time.Since(a.sentAt))
 }
 
@@ -239,7 +248,7 @@ func (a *attempt) readStream(in io.Reader) *onceward.Failure {
 		end, err := a.stream.Add(ev)
 		if a.woken || a.stream.Ended() {
 			a.woken = false
-			a.clock.Reset(a.idle())
+			a.clock.Reset(a.within(a.idle(), errIdle))
 		}
 		a.progress(a.phase())
 		if err != nil {
@@ -266,8 +275,7 @@ func (a *attempt) idle() time.Duration {
 // drain reads what follows the terminal event, so that the connection is free
 // for the next request. A second terminal event changes nothing and is noted.
 func (a *attempt) drain(events *wire.Decoder) {
-	a.late.Store(errFinished)
-	a.clock.Reset(drainFor)
+	a.clock.Reset(a.within(drainFor, errFinished))
 	for range 64 {
 		ev, err := events.Next()
 		if err != nil {
