@@ -65,3 +65,48 @@ func TestAnswersAboutOtherPartiesAndVersions(t *testing.T) {
 		}
 	}
 }
+
+// Vendors number their own outcomes inside a 200: zero is a success, and a
+// number that was read as an error would throw a good answer away.
+func TestVendorsNumberForSuccessIsNoError(t *testing.T) {
+	for body, fails := range map[string]bool{
+		`{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"base_resp":{"status_code":0,"status_msg":"success"}}`: false,
+		`{"result":"hi","error_code":0}`:                                             false,
+		`{"base_resp":{"status_code":1002,"status_msg":"rate limit exceeded(RPM)"}}`: true,
+		`{"error_code":336000,"error_msg":"Internal error"}`:                         true,
+	} {
+		if _, failed := Terminal([]byte(body)); failed != fails {
+			t.Errorf("%s: failed %v, want %v", body, failed, fails)
+		}
+	}
+}
+
+// The kinds of a code stand behind a dot; the kind that nobody has seen yet is
+// still of its family.
+func TestCodeBeforeItsDotDecides(t *testing.T) {
+	for code, want := range map[string]onceward.Class{
+		"RateLimitExceeded.SomethingPerFortnight": onceward.ClassRateLimited,
+		"SensitiveContentDetected.Novelty":        onceward.ClassContentFiltered,
+		"InvalidEndpointOrModel.NeverSeen":        onceward.ClassModelUnavailable,
+	} {
+		if f := Classify(Input{Status: 400, Body: []byte(`{"error":{"code":"` + code + `","message":"Request id: 1"}}`)}); f.Class != want {
+			t.Errorf("%s: %s, want %s", code, f.Class, want)
+		}
+	}
+}
+
+// Words that are near those of an account in trouble, and are about the request.
+func TestNearMissesLeaveTheResourceAlone(t *testing.T) {
+	for _, message := range []string{
+		"Request blocked: the text contains a credit card number.",
+		"This feature is only available for apps with streaming enabled.",
+		"The page token is invalid.",
+		"The rollout to all accounts is complete; this field is no longer needed.",
+		"Please do not send more than one developer message.",
+	} {
+		f := Classify(Input{Status: 400, Body: errorBody(t, "", message)})
+		if f.StateEffect != onceward.EffectNone {
+			t.Errorf("%s: %s %s", message, f.Class, f.StateEffect)
+		}
+	}
+}

@@ -23,7 +23,7 @@ var placeRules = []rule{
 			"pkix path", "valid certification path", "remote certificate is invalid", "untrusted root", "cert_authority_invalid", "invalid peer certificate", "unknownissuer"},
 		none: []string{"image", "file_url", "downloading", "failed to download", "unable to fetch"}},
 	// It is the address that was given up, not a model.
-	{class: onceward.ClassEndpointMisconfigured, any: []string{"http://", "https://"}, re: regexp.MustCompile(`https?://\S+ (?:is|was|has|api)\b[^.\n]{0,30}(?:no longer|moved|deprecated|retired|discontinued|shut down)`), when: between(300, 499)},
+	{class: onceward.ClassEndpointMisconfigured, any: []string{"no longer", "moved", "deprecated", "retired", "discontinued", "shut down"}, re: regexp.MustCompile(`https?://\S+ (?:is|was|has|api)\b[^.\n]{0,30}(?:no longer|moved|deprecated|retired|discontinued|shut down)`), when: between(300, 499)},
 	{class: onceward.ClassEndpointMisconfigured, codes: []string{"UnknownOperationException", "NoSuchOperation", "OperationNotFound", "ResourceNotFound404"}},
 	{class: onceward.ClassEndpointMisconfigured, any: []string{"api version"}, re: regexp.MustCompile(`api version:? '?[\w.\-]+'? is not supported`)},
 	// A page where JSON was due: a portal, a login, a maintenance notice.
