@@ -36,6 +36,9 @@ var accountRules = []rule{
 		"reached your quota", "quota has been exhausted", "free quota", "free allocation", "free tier of the model has been exhausted", "free allocated quota", "free-models-per-day", "upgrade for higher limits", "monthly limit", "weekly limit", "daily limit", "daily quota", "daily request limit", "daily token limit",
 		"limit for this month", "extra usage is required", "out of extra usage", "使用上限", "次数限额"},
 		none: []string{"try again in", "context length"}, when: not(402, 413)},
+	{class: onceward.ClassQuotaExhausted, any: []string{"-hour ", "-day ", " hour ", "weekly", "monthly"}, re: regexp.MustCompile(`\b(?:\d+[- ](?:hour|day)|weekly|monthly) (?:\w+ )?(?:limit|quota)\b`), none: []string{"try again in"}, when: is(429)},
+	// Google lists the windows that are used up. The day's outlasts the minute's.
+	{class: onceward.ClassQuotaExhausted, any: []string{"perday"}, none: []string{"try again in"}, when: is(429)},
 	{class: onceward.ClassQuotaExhausted, any: []string{"too many tokens per day", "tokens per day", "requests per day", "perday", "per_day", "per-day", "/ day", "per day"}, none: []string{"try again in", "perminute"}, when: func(e *envelope) bool { return e.status == 429 || undecided(e) }},
 	// Google says "current quota" for every window; the window's name decides.
 	{class: onceward.ClassQuotaExhausted, any: []string{"exceeded your current quota"}, re: regexp.MustCompile(`\blimit: 0\b`)},

@@ -7,7 +7,7 @@ import "github.com/onceward/onceward"
 var outputRules = []rule{
 	{class: onceward.ClassInvalidOutput, codes: []string{"tool_use_failed", "json_validate_failed", "output_parse_failed", "MALFORMED_FUNCTION_CALL", "invalid_tool_call", "invalid_output", "json_parse_error_output"}, strong: true,
 		any: []string{"tool call validation failed", "failed to call a function", "failed to generate json", "failed to validate json", "failed_generation", "model produced invalid content", "model output is not valid", "model generated invalid", "produced invalid sequence", "invalid json output", "model did not output", "malformed function call", "model returned invalid", "could not parse model output", "unparsable model output", "model produced an invalid", "parsing failed. the model generated output that could not be parsed"}},
-	{class: onceward.ClassIncompleteOutput, any: []string{"model output limit was reached", "output token limit was reached", "output limit reached"}},
+	{class: onceward.ClassIncompleteOutput, any: []string{"model output limit was reached", "output token limit was reached", "output limit reached", "reason: max_output_tokens"}},
 	{class: onceward.ClassEmptyOutput, codes: []string{"empty_response", "empty_output", "no_output"}, strong: true, any: []string{"model returned an empty", "empty response from", "returned empty response", "empty completion", "no content in response", "received empty", "model output must contain either output text or tool calls", "no output was generated", "empty_response", "no content returned"}},
 }
 
