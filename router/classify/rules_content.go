@@ -19,7 +19,7 @@ var contentRules = []rule{
 		"content management policy", "content filtering policy", "content filter", "contentpolicyviolation", "content_filter", "content moderation", "response was filtered", "prompt was filtered", "blocked by content",
 		"output blocked by", "input was flagged", "flagged by moderation", "data may contain inappropriate content", "inappropriate content", "safety filter", "safety settings", "blocked due to safety", "blocked by safety",
 		"prompt was blocked", "response was blocked", "safety system", "responsibleaipolicy", "responsible ai policy", "content safety", "prohibited content", "prohibited_content", "content exists risk", "sensitive content", "blockreason", "content risk",
-		"may contain unsafe or sensitive", "may contain sensitive", "considered high risk", "敏感内容", "敏感信息", "new_sensitive", "image generation blocked", "flagged by our moderation"},
+		"may contain unsafe or sensitive", "may contain sensitive", "considered high risk", "敏感", "new_sensitive", "image generation blocked", "flagged by our moderation"},
 		none: []string{"content filter configuration", "content filter policy name", "invalid content filter"}},
 	{class: onceward.ClassPolicyBlocked, strong: true, any: []string{
 		"violating our usage polic", "violate our usage polic", "violates our usage polic", "violation of our usage polic", "usage policies", "usage policy", "usage guidelines", "acceptable use policy", "limited access to this content for safety",
