@@ -153,8 +153,6 @@ type CommitInput struct {
 	RunID         string          `json:"run_id"`          // of the Action's run that scheduled it
 	OriginalRunID string          `json:"original_run_id"` // differs from RunID in a run that a reset made
 	VerifyByRead  bool            `json:"verify_by_read,omitempty"`
-	// FindOnly forbids the commit: the activity ends after its read.
-	FindOnly bool `json:"find_only,omitempty"`
 }
 
 // CommitResult is the result of a commit activity that could say something. An

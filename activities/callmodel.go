@@ -29,9 +29,7 @@ func (a *Activities) CallModel(ctx context.Context, in onceward.CallInput) (once
 		// reservation belongs to the run before, and so would the request.
 		return onceward.CallResult{}, notSent(fmt.Sprintf("scheduled by run %s, which was reset", in.RunID))
 	}
-	if info.Attempt > 1 {
-		// Somebody allowed the activity more attempts than the one it is scheduled
-		// with, and its worker was lost. There is one reservation and it may be spent.
+	if begunBefore(ctx) { // there is one reservation, and it may be spent
 		return onceward.CallResult{}, temporal.NewNonRetryableApplicationError("the worker was lost, and the request may have been sent: it is not sent again", "SentBefore", nil)
 	}
 	agent, ok := a.agents[in.Agent]

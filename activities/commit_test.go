@@ -98,6 +98,11 @@ func TestCommitReadsThenGuardsThenCommits(t *testing.T) {
 			shop: shop{find: []func() (onceward.Receipt, error){says(onceward.Receipt{}, errors.New("down"))}},
 			want: onceward.CommitResult{NotSent: onceward.NotSentReadFailed, Detail: "down"}, calls: "find",
 		},
+		"the read fails after a reset": {
+			shop:   shop{find: []func() (onceward.Receipt, error){says(onceward.Receipt{}, errors.New("down"))}},
+			change: func(in *onceward.CommitInput) { in.OriginalRunID = "another" },
+			want:   onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: "down"}, calls: "find",
+		},
 		"scheduled by another run": {
 			change: func(in *onceward.CommitInput) { in.RunID = "another" },
 			want:   onceward.CommitResult{NotSent: onceward.NotSentReset}, calls: "find",

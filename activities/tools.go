@@ -76,21 +76,24 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 	return func(ctx context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
 		ctx, cancel := context.WithDeadline(ctx, in.Action.NotAfter)
 		defer cancel()
+		again := begunBefore(ctx)
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
 		defer stop()
 
 		found, err := tool.Find(ctx, in.Action, in.Args)
+		reset := wasReset(ctx, in)
 		switch {
-		case err != nil:
+		case err != nil && reset != "":
+			return onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: clip(err.Error())}, nil
+		case err != nil && !again:
 			return onceward.CommitResult{NotSent: onceward.NotSentReadFailed, Detail: clip(err.Error())}, nil
-		case found.Status != onceward.StatusAbsent:
+		case err == nil && found.Status != onceward.StatusAbsent:
 			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead}, nil
-		}
-		if attempt := activity.GetInfo(ctx).Attempt; attempt > 1 {
-			// Somebody changed the activity's options: the server retries what this
-			// code schedules once, and the attempt before may have been sent.
+		case reset != "":
+			return onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: reset}, nil
+		case again:
 			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("attempt %d of a commit that is made once: an earlier one may have been sent", attempt), onceward.ErrorCommitUnclear, nil)
+				"a commit that is made once was begun before, and may have been sent", onceward.ErrorCommitUnclear, nil)
 		}
 		if reason, detail := guard(ctx, in); reason != "" {
 			return onceward.CommitResult{NotSent: reason, Detail: detail}, nil
@@ -112,15 +115,28 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 	}
 }
 
-// guard is the last thing before the user's commit. It refuses when the Action
-// was reset, when a reset re-dispatched this very activity, when the lease has
+// wasReset says that the Action was reset, or that a reset re-dispatched this very
+// activity. It is empty otherwise.
+func wasReset(ctx context.Context, in onceward.CommitInput) string {
+	own := activity.GetInfo(ctx).WorkflowExecution.RunID
+	if in.RunID == own && in.OriginalRunID == own {
+		return ""
+	}
+	return fmt.Sprintf("scheduled by run %s of original run %s, carried out for run %s", in.RunID, in.OriginalRunID, own)
+}
+
+// begunBefore reports that a worker has had this very activity before, although
+// it is scheduled to be carried out once: somebody has changed its options. The
+// count begins again when somebody resets the activity; what it told by heartbeat
+// stays, unless they throw that away as well.
+func begunBefore(ctx context.Context) bool {
+	return activity.GetInfo(ctx).Attempt > 1 || activity.HasHeartbeatDetails(ctx)
+}
+
+// guard is the last thing before the user's commit. It refuses when the lease has
 // ended (the SDK counts its own timeouts from when the worker starts), and when
 // the worker is stopping.
 func guard(ctx context.Context, in onceward.CommitInput) (onceward.NotSentReason, string) {
-	own := activity.GetInfo(ctx).WorkflowExecution.RunID
-	if in.RunID != own || in.OriginalRunID != own {
-		return onceward.NotSentReset, fmt.Sprintf("scheduled by run %s of original run %s, carried out for run %s", in.RunID, in.OriginalRunID, own)
-	}
 	select {
 	case <-activity.GetWorkerStopChannel(ctx):
 		return onceward.NotSentStopping, "the worker is stopping"
@@ -139,6 +155,13 @@ func FindFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.C
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
 		defer stop()
 		found, err := tool.Find(ctx, in.Action, in.Args)
+		if reset := wasReset(ctx, in); reset != "" {
+			// The Action has to hear of it also from a read that failed.
+			if err != nil {
+				return onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: clip(err.Error())}, nil
+			}
+			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead, NotSent: onceward.NotSentReset, Detail: reset}, nil
+		}
 		if err != nil {
 			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(clip(err.Error()), "read_failed", nil)
 		}

@@ -139,8 +139,17 @@ func (a *action) wasReset(ctx workflow.Context) {
 		a.to(ctx, onceward.StateAwaitingOperator, "the action was reset: it never commits again, and its read found nothing")
 		return
 	}
-	a.reset, a.notAfter = true, workflow.Now(ctx).Add(a.in.Policy.Lease)
+	a.noticeReset(ctx)
 	a.to(ctx, onceward.StateReconciling, "the action was reset: it never commits again, and reads until no earlier commit can be on its way")
+}
+
+// noticeReset takes it into account, once, that the execution before may have a
+// commit in flight.
+func (a *action) noticeReset(ctx workflow.Context) {
+	if ends := workflow.Now(ctx).Add(a.in.Policy.Lease); !a.reset && ends.After(a.notAfter) {
+		a.notAfter = ends
+	}
+	a.reset = true
 }
 
 // tryCommit schedules a commit whose lease begins now. sent reports that it
@@ -159,13 +168,16 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 		// worker starts, which may be after the server has given the commit up.
 		ScheduleToCloseTimeout: a.in.Policy.Lease,
 		HeartbeatTimeout:       a.in.Policy.Heartbeat,
-		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		RetryPolicy:            onceOnly(a.in.Policy.Lease),
 		Summary:                cutSummary(fmt.Sprintf("commit %d · %s", a.receipt.Commits+1, a.in.ActionID)),
 	})
 	err := workflow.ExecuteActivity(options, onceward.CommitActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
 		Action: a.describe(notAfter), Args: a.in.Args,
 		RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID, VerifyByRead: a.in.Policy.VerifyByRead,
 	}).Get(ctx, &result)
+	if err == nil && result.NotSent == "" && result.Receipt.Status == "" {
+		err = errors.New("somebody completed the activity from outside, with a result that says nothing")
+	}
 	if err == nil {
 		if result.Sent {
 			a.receipt.Commits++
@@ -181,6 +193,19 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 	return onceward.CommitResult{}, true, "the commit's outcome is unclear: " + cutSummary(err.Error())
 }
 
+// onceOnly is the retry policy of what may be carried out once: one attempt, and a
+// second one only after the activity's own time, so that the server makes none
+// even when somebody allows it more attempts.
+func onceOnly(scheduleToClose time.Duration) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{MaximumAttempts: 1, InitialInterval: scheduleToClose + time.Hour, BackoffCoefficient: 1}
+}
+
+// attemptedBefore reports that an activity that timed out had an attempt before
+// the one that did: only then is there a failure or a heartbeat of it.
+func attemptedBefore(timeout *temporal.TimeoutError) bool {
+	return timeout.HasLastHeartbeatDetails() || timeout.Unwrap() != nil
+}
+
 // neverStarted reports whether an activity's error proves that no worker ever
 // carried it out.
 func neverStarted(err error) (string, bool) {
@@ -189,7 +214,7 @@ func neverStarted(err error) (string, bool) {
 	}
 	var timeout *temporal.TimeoutError
 	var activity *temporal.ActivityError
-	if errors.As(err, &timeout) && errors.As(err, &activity) && activity.StartedEventID() == 0 {
+	if errors.As(err, &timeout) && errors.As(err, &activity) && activity.StartedEventID() == 0 && !attemptedBefore(timeout) {
 		return "no worker took the commit within its lease: is a worker polling the actions queue?", true
 	}
 	return "", false
@@ -230,6 +255,13 @@ func (a *action) reconcile(ctx workflow.Context) {
 		facts.State, facts.ReadAt = a.receipt.Status, workflow.Now(ctx)
 		result, err := a.find(ctx)
 		facts.Reads++
+		if result.NotSent == onceward.NotSentReset {
+			a.noticeReset(ctx)
+			facts.Reset, facts.NotAfter = a.reset, a.notAfter
+			if result.Receipt.Status == "" {
+				err = errors.New(result.Detail)
+			}
+		}
 		if err != nil {
 			if _, never := neverStarted(err); !never { // nobody was asked: that says nothing about the read
 				facts.FailedReads++
@@ -269,8 +301,9 @@ func (a *action) find(ctx workflow.Context) (onceward.CommitResult, error) {
 		Summary:                cutSummary(fmt.Sprintf("read %d · %s", a.receipt.Reconciled+1, a.in.ActionID)),
 	})
 	var result onceward.CommitResult
+	info := workflow.GetInfo(ctx)
 	err := workflow.ExecuteActivity(options, onceward.FindActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
-		Action: a.describe(a.notAfter), Args: a.in.Args,
+		Action: a.describe(a.notAfter), Args: a.in.Args, RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID,
 	}).Get(ctx, &result)
 	if _, never := neverStarted(err); err == nil || !never {
 		a.receipt.Reconciled++

@@ -20,6 +20,8 @@ type product struct {
 	commits, finds   []onceward.Receipt // the zero receipt: an error
 	committed, found []time.Time        // when each call came
 	reset            bool               // the guard finds that the action was reset
+	resetLater       bool               // the reads do, not the commit
+	blank            bool               // somebody completes the commit with a result that says nothing
 }
 
 // patient lets a busy machine stop the test for a while: by itself the SDK takes a
@@ -50,12 +52,18 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 		if p.reset {
 			return onceward.CommitResult{NotSent: onceward.NotSentReset}, nil
 		}
+		if p.blank {
+			return onceward.CommitResult{}, nil
+		}
 		r, err := script(p.commits, len(p.committed)-1)
 		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByResponse, Sent: true}, err
 	}, activity.RegisterOptions{Name: onceward.CommitActivity("a", "t")})
 	env.RegisterActivityWithOptions(func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
 		p.found = append(p.found, env.Now())
 		r, err := script(p.finds, len(p.found)-1)
+		if p.resetLater {
+			return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead, NotSent: onceward.NotSentReset}, nil
+		}
 		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead}, err
 	}, activity.RegisterOptions{Name: onceward.FindActivity("a", "t")})
 	var asked onceward.ActionReceipt
@@ -127,6 +135,29 @@ func TestResetActionReadsUntilNoEarlierCommitCanLand(t *testing.T) {
 	p = &product{reset: true, finds: []onceward.Receipt{nothing, nothing, nothing, onceward.Committed("r1")}}
 	if got := play(t, p, policy); got.Status != onceward.StateCommitted || got.Ref != "r1" || got.VerifiedBy != onceward.VerifiedByRead {
 		t.Errorf("receipt %+v, want what the fourth read found", got)
+	}
+}
+
+// A reset to after the first commit was recorded replays it; only the reads are
+// carried out anew and can tell.
+func TestResetThatOnlyTheReadsNoticeIsWaitedOutToo(t *testing.T) {
+	policy := actionPolicy(func(*onceward.WritePolicy) {})
+	for name, finds := range map[string][]onceward.Receipt{"reads that find nothing": {nothing}, "reads that fail": {lost}} {
+		p := &product{commits: []onceward.Receipt{lost}, resetLater: true, finds: finds}
+		got := play(t, p, policy)
+		if got.Status != onceward.StateAwaitingOperator || len(p.committed) != 1 {
+			t.Errorf("%s: receipt %+v after %d commits, want that a person is asked after one", name, got, len(p.committed))
+		}
+		if last := p.found[len(p.found)-1].Sub(p.found[0]); last < policy.Lease+policy.Settle+policy.Skew {
+			t.Errorf("%s: the last read came %s after the first, and a commit can land until %s after it", name, last, policy.Lease+policy.Settle+policy.Skew)
+		}
+	}
+}
+
+func TestCommitThatSomebodyCompletedWithNothingIsUnclear(t *testing.T) {
+	p := &product{blank: true, finds: []onceward.Receipt{nothing, onceward.Committed("r1")}}
+	if got := play(t, p, actionPolicy(func(*onceward.WritePolicy) {})); got.Status != onceward.StateCommitted || got.Ref != "r1" || got.Commits != 1 || len(p.committed) != 1 {
+		t.Errorf("receipt %+v after %d commits, want what the second read found after one", got, len(p.committed))
 	}
 }
 

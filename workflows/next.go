@@ -193,11 +193,13 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 	if t.last != "" {
 		summary += " · after " + string(t.last)
 	}
+	whole := scheduleToStart + r.plan.Timeouts.Attempt + attemptSlack
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ScheduleToStartTimeout: scheduleToStart,
 		StartToCloseTimeout:    r.plan.Timeouts.Attempt + attemptSlack,
+		ScheduleToCloseTimeout: whole,
 		HeartbeatTimeout:       r.plan.Heartbeat,
-		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		RetryPolicy:            onceOnly(whole),
 		Summary:                cutSummary(summary),
 		// Eager dispatch would hand the attempt again and again to the worker of the
 		// workflow task, which may be the one that could not send it.
@@ -224,7 +226,7 @@ func attemptFailure(err error, route onceward.Route, state *onceward.ProviderSta
 		lost.Message = "the run was cancelled while the attempt was in flight"
 	case errors.As(err, &timeout):
 		lost.Message = "the worker was lost: " + timeout.TimeoutType().String() + " timeout"
-		if timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
+		if timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START && !attemptedBefore(timeout) {
 			lost = onceward.NotSentFailure(onceward.ClassWorkerLost, "no worker took the attempt")
 		}
 	case notRegistered(err):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -70,6 +71,10 @@ func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, 
 }
 
 func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (onceward.Opened, error) {
+	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; strings.HasPrefix(id, onceward.ActionID("").WorkflowID()) {
+		return onceward.Opened{}, temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("the workflow id %s is that of an action, which the run could then not propose: give the run another", id), onceward.ErrorInvalidStart, nil)
+	}
 	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, State: in.State}
 	// Disconnected: a run that is cancelled before it begins ends with a Result too.
 	free, _ := workflow.NewDisconnectedContext(ctx)

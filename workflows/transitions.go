@@ -109,7 +109,7 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read sees back %s and the commit is %s old", f.Policy.ReadHorizon, age.Round(time.Second)), 0
 	case status == onceward.StatusAccepted: // for days, perhaps: the pauses grow, or reads would fill the history
 		return onceward.StateAccepted, "", max(pause, min(age/20, slowestRead))
-	case status != onceward.StatusAbsent:
+	case status != onceward.StatusAbsent && settled:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read answered %q", status), 0
 	case !settled:
 		return f.State, "nothing found yet", min(pause, f.absentFrom().Sub(f.ReadAt))

@@ -48,6 +48,7 @@ func TestAfterRead(t *testing.T) {
 		"absent, settled, of a reset action":   {facts(func(f *Facts) { f.Reset = true }), onceward.StatusAbsent, false, onceward.StateAwaitingOperator},
 		"absent, early, of a reset action":     {facts(func(f *Facts) { f.Reset, f.ReadAt = true, start.Add(time.Second) }), onceward.StatusAbsent, false, onceward.StateReconciling},
 		"found, of a reset action":             {facts(func(f *Facts) { f.Reset = true }), onceward.StatusCommitted, false, onceward.StateCommitted},
+		"the read answers so early":            {facts(func(f *Facts) { f.ReadAt = start.Add(time.Second) }), onceward.StatusUnknown, false, onceward.StateReconciling},
 		"accepted stays accepted":              {facts(func(f *Facts) { f.State = onceward.StateAccepted }), onceward.StatusAccepted, false, onceward.StateAccepted},
 	} {
 		got, _, pause := AfterRead(c.facts, c.status, c.failed)

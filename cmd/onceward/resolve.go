@@ -79,6 +79,8 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 			return err
 		}
 		return fmt.Errorf("resolve %s: it is %s, and a receipt is final", id, receipt.Status)
+	case closed && in.Version != 0:
+		return fmt.Errorf("resolve %s: it was closed, and --version %d is of a state before that: look at it again, and decide without --version", id, in.Version)
 	case closed:
 		receipt, err = resolveClosed(ctx, c, receipt, in, warn)
 	default:
@@ -88,7 +90,10 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 		if in.Version == 0 {
 			return fmt.Errorf("resolve %s: no worker answers %s, so the version of its state is unknown: start a worker, or name it with --version", id, onceward.QueryReceipt)
 		}
+		before := receipt
 		err = sendUpdate(ctx, c, id.WorkflowID(), onceward.UpdateResolve, in, &receipt)
+		// Its own execution's counts: a reset takes back nothing that was sent.
+		receipt.Commits, receipt.Reconciled = max(receipt.Commits, before.Commits), max(receipt.Reconciled, before.Reconciled)
 	}
 	if err != nil {
 		return err
@@ -109,7 +114,11 @@ func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionR
 	if err != nil {
 		return receipt, fmt.Errorf("resolve %s: %w", id, err)
 	}
-	if until := landsUntil(events, input.Act.Policy); in.Status == onceward.StatusRejected && time.Now().Before(until) {
+	all, err := show.ActionEvents(ctx, c, id)
+	if err != nil {
+		return receipt, err
+	}
+	if until := landsUntil(all, input.Act.Policy); in.Status == onceward.StatusRejected && time.Now().Before(until) {
 		_, _ = fmt.Fprintf(warn, "warning: a commit of %s was in flight when it was closed and may still be made until %s: look at the product again after that\n", id, until.Format(time.RFC3339))
 	}
 	run, err := c.ExecuteWorkflow(ctx, options, onceward.WorkflowAction, input)
@@ -128,13 +137,15 @@ func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionR
 	return receipt, nil
 }
 
-// landsUntil returns until when the last commit of a closed action may still show
-// at the product, as its tool declares; the zero time if none was scheduled.
+// landsUntil returns until when the last commit of an action may still show at the
+// product, as its tool declares; the zero time if none was scheduled.
 func landsUntil(events []*historypb.HistoryEvent, p onceward.WritePolicy) time.Time {
 	var until time.Time
 	for _, e := range events {
 		if strings.HasSuffix(e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(), ".commit") {
-			until = e.GetEventTime().AsTime().Add(p.Lease + p.Settle + p.Skew)
+			if ends := e.GetEventTime().AsTime().Add(p.Lease + p.Settle + p.Skew); ends.After(until) {
+				until = ends
+			}
 		}
 	}
 	return until

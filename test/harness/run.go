@@ -115,6 +115,25 @@ func (b *Bench) Scheduled(workflowID, activityType string, n int) *historypb.His
 	})
 }
 
+// AwaitAttempt waits until an activity of a workflow waits for, or is in, an
+// attempt of this number.
+func (b *Bench) AwaitAttempt(workflowID, activityID string, attempt int32) {
+	b.t.Helper()
+	ctx := b.Context()
+	for {
+		described, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		if err != nil {
+			b.t.Fatalf("wait for attempt %d of activity %s of %s: %v", attempt, activityID, workflowID, err)
+		}
+		for _, pending := range described.GetPendingActivities() {
+			if pending.GetActivityId() == activityID && pending.GetAttempt() == attempt {
+				return
+			}
+		}
+		pace(ctx)
+	}
+}
+
 // Until asks a query again and again until ok accepts its answer. Each ask is a
 // round through the worker, which is what keeps this from spinning.
 func Until[T any](b *Bench, workflowID, query string, what string, ok func(T) bool) T {

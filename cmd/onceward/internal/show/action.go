@@ -83,7 +83,7 @@ func (a *actionReader) event(e *historypb.HistoryEvent) error {
 		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetFailure().GetApplicationFailureInfo().GetType() != "ActivityNotRegisteredError")
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		attributes := e.GetActivityTaskTimedOutEventAttributes()
-		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetStartedEventId() != 0)
+		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetStartedEventId() != 0 || attemptedBefore(attributes.GetFailure()))
 	case enumspb.EVENT_TYPE_TIMER_STARTED:
 		a.timers++
 	case enumspb.EVENT_TYPE_TIMER_FIRED, enumspb.EVENT_TYPE_TIMER_CANCELED:
@@ -177,7 +177,7 @@ func (a *actionReader) answered(took inFlight, result onceward.CommitResult) {
 		a.made.reads[took.key] = true
 		a.receipt.Reconciled++
 	}
-	if result.Sent {
+	if result.Sent || took.kind == "commit" && result.NotSent == "" && result.Receipt.Status == "" { // the latter: completed from outside, and says nothing
 		a.made.commits[took.key] = true
 		a.receipt.Commits++
 	}
@@ -201,6 +201,7 @@ func (a *actionReader) settle() {
 			a.lost(ended, ended.kind == "commit") // in flight when the action was closed: it may have been made
 		}
 		if !a.receipt.Status.Final() {
+			a.receipt.Version = 0 // a decision made for the state before it was closed is not one for this
 			a.receipt.Status, a.receipt.Reason = onceward.StateUnknown, "the action was closed from outside before it had a receipt"
 		}
 	case a.receipt.Status.Final():

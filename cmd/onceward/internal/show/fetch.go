@@ -117,11 +117,7 @@ func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID
 	if kind := info.GetType().GetName(); kind != onceward.WorkflowAction {
 		return receipt, closed, fmt.Errorf("read action %s: its workflow is of type %q, not %s", id, kind, onceward.WorkflowAction)
 	}
-	// Also what had this id before counts: a decision starts the id anew.
-	chain, err := readChain(ctx, c, id.WorkflowID(), info.GetExecution().GetRunId(), func(events []*historypb.HistoryEvent) bool {
-		in, _, err := StartedAction(events)
-		return err == nil && in.Act.ActionID == id
-	})
+	chain, err := readExecutions(ctx, c, id, info.GetExecution().GetRunId())
 	if err != nil {
 		return receipt, closed, err
 	}
@@ -138,6 +134,32 @@ func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID
 		return told, closed, nil
 	}
 	return derived, closed, nil
+}
+
+// readExecutions reads all executions of an action, the newest last. Also what had
+// this id before counts: a decision starts the id anew.
+func readExecutions(ctx context.Context, c client.Client, id onceward.ActionID, newest string) ([]Execution, error) {
+	return readChain(ctx, c, id.WorkflowID(), newest, func(events []*historypb.HistoryEvent) bool {
+		in, _, err := StartedAction(events)
+		return err == nil && in.Act.ActionID == id
+	})
+}
+
+// ActionEvents returns the events of all executions of an action.
+func ActionEvents(ctx context.Context, c client.Client, id onceward.ActionID) ([]*historypb.HistoryEvent, error) {
+	info, err := describe(ctx, c, id.WorkflowID())
+	if err != nil {
+		return nil, err
+	}
+	chain, err := readExecutions(ctx, c, id, info.GetExecution().GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	var events []*historypb.HistoryEvent
+	for _, x := range chain {
+		events = append(events, x.Events...)
+	}
+	return events, nil
 }
 
 func query(ctx context.Context, c client.Client, workflowID, name string, v any) error {

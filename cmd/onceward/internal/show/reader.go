@@ -205,11 +205,17 @@ func (r *reader) failed(e *historypb.HistoryEvent, scheduled int64, cause *failu
 		}
 	}
 	f := *onceward.NewFailure(onceward.ClassWorkerLost, onceward.PhaseSent, cause.GetMessage())
-	if cause.GetTimeoutFailureInfo().GetTimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
+	if cause.GetTimeoutFailureInfo().GetTimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START && !attemptedBefore(cause) {
 		f = *onceward.NotSentFailure(onceward.ClassWorkerLost, "no worker took the attempt")
 	}
 	r.fail(e, scheduled, f, nil)
 	return nil
+}
+
+// attemptedBefore reports that an activity that timed out had an attempt before
+// the one that did, as the workflow itself tells it.
+func attemptedBefore(f *failurepb.Failure) bool {
+	return f.GetCause() != nil || f.GetTimeoutFailureInfo().GetLastHeartbeatDetails() != nil
 }
 
 // fail records a failed attempt. Without a settlement nobody measured its cost.
