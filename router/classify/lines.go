@@ -103,6 +103,9 @@ func classifyLine(line []byte, n int, tooLong bool) any {
 	if err := json.Unmarshal(line, &rec); err != nil {
 		return lineError{ID: idOf(rec.ID), Line: n, Error: fmt.Sprintf("decode line: %v", err)}
 	}
+	if line[0] != '{' { // null decodes into anything, and says nothing
+		return lineError{ID: json.RawMessage("null"), Line: n, Error: "decode line: not an object"}
+	}
 	body, err := bodyOf(rec.Body)
 	if err != nil {
 		return lineError{ID: idOf(rec.ID), Line: n, Error: err.Error()}

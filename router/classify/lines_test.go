@@ -16,6 +16,7 @@ func TestLinesAnswersEachLineInOrder(t *testing.T) {
 		`{"id":"c","status":402,"body":{"error":{"message":"You requested up to 100 tokens, but can only afford 20.","code":402}}}`,
 		`{"id":"d","transport":"pigeon"}`,
 		`{"id":"e","status":200,"headers":{"x":["1","2"],"y":3},"body":null}`,
+		`null`, ` [] `, `"text"`, `7`,
 	}, "\n")
 	var out bytes.Buffer
 	if err := Lines(strings.NewReader(in), &out); err != nil {
@@ -29,7 +30,7 @@ func TestLinesAnswersEachLineInOrder(t *testing.T) {
 		}
 		got = append(got, m)
 	}
-	if len(got) != 6 {
+	if len(got) != 10 {
 		t.Fatalf("%d lines: %v", len(got), got)
 	}
 	for i, want := range []map[string]any{
@@ -39,13 +40,14 @@ func TestLinesAnswersEachLineInOrder(t *testing.T) {
 		{"id": "c", "class": "billing", "state_effect": "none", "repair": "lower_max_output_tokens"},
 		{"id": "d"},
 		{"id": "e", "class": "empty_output", "state_effect": "breaker_failure"},
+		{"id": nil, "class": nil, "line": 8.0}, {"id": nil, "class": nil, "line": 9.0}, {"id": nil, "class": nil}, {"id": nil, "class": nil},
 	} {
 		for k, v := range want {
 			if got[i][k] != v {
 				t.Errorf("line %d: %s is %v, want %v", i, k, got[i][k], v)
 			}
 		}
-		if _, broken := got[i]["error"]; broken != (i == 1 || i == 4) {
+		if _, broken := got[i]["error"]; broken != (i == 1 || i == 4 || i >= 6) {
 			t.Errorf("line %d: %v", i, got[i])
 		}
 	}
