@@ -15,9 +15,10 @@ func markAppended(req onceward.ModelRequest, f *onceward.Failure) {
 }
 
 // mayHaveAppended holds but where it is known that the resource carried nothing
-// out: nothing was sent, or it refused with an HTTP status of its own. A gateway's
-// status says only that the gateway did not wait for the end, and so do texts
-// about a timeout or a broken connection, whatever their status.
+// out: nothing was sent, or the request was refused as such (4xx), or for now
+// (429, 529). Any other 5xx may be a gateway's, which says only that the gateway
+// did not wait for the end, and so do texts about a timeout or a broken
+// connection, whatever their status.
 func mayHaveAppended(f *onceward.Failure) bool {
 	switch {
 	case f.NotSent || f.Phase == onceward.PhasePrepare:
@@ -28,12 +29,12 @@ func mayHaveAppended(f *onceward.Failure) bool {
 		return true
 	}
 	switch f.HTTPStatus {
-	case http.StatusRequestTimeout, statusClientClosed, http.StatusBadGateway, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, statusClientClosed:
 		return true
 	case statusOverloaded:
 		return false
 	}
-	return f.HTTPStatus >= 520 // of a proxy, about the resource behind it
+	return f.HTTPStatus >= http.StatusInternalServerError
 }
 
 // Statuses that net/http has no name for.

@@ -118,6 +118,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.body.Read(p)
 	b.left -= int64(n)
+	if err != nil && b.cut {
+		err = io.EOF // the SDK would throw away what came of an error, which is enough to classify it
+	}
 	return n, err
 }
 

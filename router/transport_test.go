@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -51,6 +52,26 @@ func TestTransportWithoutResponseAndErrorIsAFailure(t *testing.T) {
 	r := pool(t, Config{Transport: mute{}}, resource("a", "http://resource.test"))
 	_, err := r.Call(context.Background(), routed(t, r, "a"))
 	if f := failed(t, err); f.Class != onceward.ClassNetwork {
+		t.Fatalf("failure %+v", *f)
+	}
+}
+
+// An error that came whole says what it says, also when its connection broke
+// before the end that was announced.
+func TestErrorWhoseEndIsMissingIsReadAllTheSame(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffered, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer func() { _ = conn.Close() }()
+		body := `{"error":{"message":"You exceeded your current quota.","type":"insufficient_quota","code":"insufficient_quota"}}`
+		_, _ = fmt.Fprintf(buffered, "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+7, body)
+		_ = buffered.Flush()
+	})
+	r := pool(t, Config{}, resource("a", s.URL))
+	_, err := r.Call(context.Background(), routed(t, r, "a"))
+	if f := failed(t, err); f.Class != onceward.ClassQuotaExhausted || f.HTTPStatus != http.StatusTooManyRequests {
 		t.Fatalf("failure %+v", *f)
 	}
 }

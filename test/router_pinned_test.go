@@ -54,12 +54,12 @@ func TestRouterRefundsAboutWhatOneResourceHolds(t *testing.T) {
 		faults []routertest.Fault
 		waits  bool
 	}{
-		"a file":                                 {state: files},
-		"a file, while a is throttled":           {state: files, faults: []routertest.Fault{throttledOnce}, waits: true},
-		"a file, when a cuts an answer":          {state: files, faults: []routertest.Fault{{Kind: routertest.FaultCutEvents, AfterEvents: 5, Resource: "a", Times: 1}}, waits: true},
-		"a conversation":                         {state: conversation},
-		"a conversation, while a is throttled":   {state: conversation, faults: []routertest.Fault{throttledOnce}, waits: true},
-		"a conversation, when a fails before it": {state: conversation, faults: []routertest.Fault{routertest.FailWith(503, "").On("a").For(1)}, waits: true},
+		"a file":                               {state: files},
+		"a file, while a is throttled":         {state: files, faults: []routertest.Fault{throttledOnce}, waits: true},
+		"a file, when a cuts an answer":        {state: files, faults: []routertest.Fault{{Kind: routertest.FaultCutEvents, AfterEvents: 5, Resource: "a", Times: 1}}, waits: true},
+		"a conversation":                       {state: conversation},
+		"a conversation, while a is throttled": {state: conversation, faults: []routertest.Fault{throttledOnce}, waits: true},
+		"a conversation, when a has no room":   {state: conversation, faults: []routertest.Fault{routertest.FailWith(529, "").On("a").For(1)}, waits: true},
 		"a conversation, while another request holds it": {state: conversation, faults: []routertest.Fault{routertest.FailWith(400,
 			`{"error":{"message":"Another process is currently operating on this conversation.","type":"invalid_request_error","param":"conversation","code":"conversation_locked"}}`).On("a").For(1)}, waits: true},
 		"a conversation, with a file that a has too": {state: onceward.ProviderState{Resource: "a", Conversation: itsConversation, Files: []string{itsFile}}},
@@ -148,6 +148,9 @@ func TestRouterEndsARunWhoseStateIsGoneOrUnclear(t *testing.T) {
 		"the conversation is gone": {state: onceward.ProviderState{Resource: "a", Conversation: "conv_gone"},
 			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassStaleAnchor, reason: "not portable"},
 		"a conversation, and the stream is cut": {state: conversation, faults: []routertest.Fault{cut},
+			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassNetwork, reason: "could add it twice"},
+		"a conversation, and a gateway says that the connection broke": {state: conversation, faults: []routertest.Fault{
+			routertest.FailWith(500, `{"error":{"message":"read ECONNRESET"}}`).On("a")},
 			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassNetwork, reason: "could add it twice"},
 		"a conversation, and the answer is empty": {state: conversation, faults: []routertest.Fault{{Kind: routertest.FaultEmpty, Resource: "a"}},
 			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassEmptyOutput, reason: "could add it twice"},

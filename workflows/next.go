@@ -290,7 +290,7 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 		if f.NotSent && t.notSent > 2 { // a permit refused twice in a row will not be granted at once
 			_ = workflow.Sleep(ctx, min(firstBackoff<<min(t.notSent-3, 6), lastBackoff))
 		}
-		if excluded, ok := Exclude(route, f, t.n, count(t.failed, route.Resource), workflow.Now(ctx)); ok {
+		if excluded, ok := Exclude(route, f, t.n, count(t.failed, route.Resource), r.plan.State != nil, workflow.Now(ctx)); ok {
 			r.exclude(excluded)
 		}
 	}

@@ -101,8 +101,10 @@ const (
 )
 
 // Exclude returns how the run passes over the route of a failed attempt. again
-// counts this turn's failures of the same resource, this one included.
-func Exclude(route onceward.Route, f onceward.Failure, turn, again int, now time.Time) (onceward.ExcludedRoute, bool) {
+// counts this turn's failures of the same resource, this one included. A pinned
+// run has nowhere else to go: it asks its owner at ever longer intervals, or its
+// attempts would be used up in a minute.
+func Exclude(route onceward.Route, f onceward.Failure, turn, again int, pinned bool, now time.Time) (onceward.ExcludedRoute, bool) {
 	rule := f.Class.Rule()
 	out := onceward.ExcludedRoute{Resource: route.Resource, Model: route.Model, Class: f.Class, Turn: turn}
 	if f.NotSent && f.Class != onceward.ClassUnsupportedCapability { // that one would be refused before sending again and again
@@ -116,7 +118,11 @@ func Exclude(route onceward.Route, f onceward.Failure, turn, again int, now time
 		return out, true
 	case onceward.ExcludeTurn:
 		out.Soft = true
-		pause := min(firstBackoff<<min(again-1, 10), lastBackoff)
+		longest := lastBackoff
+		if pinned {
+			longest = maxWindow
+		}
+		pause := min(firstBackoff<<min(again-1, 10), longest)
 		if f.StateEffect == onceward.EffectThrottle {
 			pause = max(pause, rule.Window)
 		}

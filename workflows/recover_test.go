@@ -118,6 +118,7 @@ func TestExclude(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure onceward.Failure
 		again   int
+		pinned  bool
 		want    onceward.ExcludedRoute
 		none    bool
 	}{
@@ -125,6 +126,9 @@ func TestExclude(t *testing.T) {
 		"model unavailable excludes the pair":        {failure: failure(onceward.ClassModelUnavailable), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassModelUnavailable, Turn: 2}},
 		"a server error pauses it in this turn":      {failure: failure(onceward.ClassServerError), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(firstBackoff)}},
 		"the third error pauses it longer":           {failure: failure(onceward.ClassServerError), again: 3, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(4 * firstBackoff)}},
+		"the ninth error no longer than that":        {failure: failure(onceward.ClassServerError), again: 9, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(lastBackoff)}},
+		"but an owner is paused for longer":          {failure: failure(onceward.ClassServerError), again: 9, pinned: true, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(256 * firstBackoff)}},
+		"and for five minutes at most":               {failure: failure(onceward.ClassServerError), again: 99, pinned: true, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassServerError, Turn: 2, Soft: true, Until: now.Add(maxWindow)}},
 		"retry-after is a floor":                     {failure: throttled, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(40 * time.Second)}},
 		"a day of retry-after is probed sooner":      {failure: long, again: 1, want: onceward.ExcludedRoute{Resource: "a", Class: onceward.ClassRateLimited, Turn: 2, Soft: true, Until: now.Add(maxWindow)}},
 		"not sent excludes nothing":                  {failure: *onceward.NotSentFailure(onceward.ClassServerError, ""), again: 1, none: true},
@@ -132,7 +136,7 @@ func TestExclude(t *testing.T) {
 		"state that another request holds is paused": {failure: failure(onceward.ClassStateConflict), again: 1, want: onceward.ExcludedRoute{Resource: "a", Model: "m", Class: onceward.ClassStateConflict, Turn: 2, Soft: true, Until: now.Add(firstBackoff)}},
 		"worker lost excludes nothing":               {failure: failure(onceward.ClassWorkerLost), again: 1, none: true},
 	} {
-		got, ok := Exclude(route, c.failure, 2, c.again, now)
+		got, ok := Exclude(route, c.failure, 2, c.again, c.pinned, now)
 		if ok == c.none || ok && got != c.want {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, ok, c.want)
 		}

@@ -156,7 +156,10 @@ func poolRuns(ctx context.Context, c client.Client, pool string) (bool, error) {
 
 // changePool sends an update about RESOURCE[/MODEL] and prints what follows.
 func (o *options) changePool(cmd *cobra.Command, name, route, update string, change onceward.PoolChange, asJSON bool) error {
-	change.Resource, change.Model, _ = strings.Cut(route, "/")
+	var pair bool
+	if change.Resource, change.Model, pair = strings.Cut(route, "/"); pair && change.Model == "" {
+		return usageError{fmt.Errorf("read route %q: there is no model after the slash; leave the slash out for every model of %s", route, change.Resource)}
+	}
 	change.By = strings.TrimSpace(change.By)
 	if err := change.Validate(); err != nil {
 		return usageError{err}

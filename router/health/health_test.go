@@ -77,6 +77,9 @@ func TestQuota(t *testing.T) {
 	if !b.Take(at+int64(time.Minute), 1000) {
 		t.Error("more than the limit never fits")
 	}
+	if wait := b.Wait(at+2*int64(time.Minute), 1000); !b.Take(at+2*int64(time.Minute)+int64(wait), 1000) || b.Wait(at+2*int64(time.Minute), 1000) <= wait {
+		t.Errorf("it does not fit after its wait of %s", wait)
+	}
 }
 
 func TestHeadersOfZeroAndLessAreUnknown(t *testing.T) {

@@ -32,7 +32,7 @@ func (b *Bucket) Wait(now, n int64) time.Duration {
 	if debt == 0 {
 		return 0
 	}
-	return time.Duration(max(debt+cost(n, limit)-minute, 0))
+	return time.Duration(max(debt+min(cost(n, limit), minute)-minute, 0))
 }
 
 // Take takes n at now, or nothing and false.

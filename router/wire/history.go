@@ -67,13 +67,16 @@ func isOutput(typ string) bool {
 // refuses: calls without an output, outputs without a call, and reasoning that
 // only an orphan call followed. It says so, for the trail. What a stored response
 // or a conversation holds is not seen from here, so a transcript that goes on from
-// one is left as it is, and so are calls other than functions and custom tools: whether a host misses their
-// outputs only the host knows.
+// one is left as it is. So are calls other than functions and custom tools:
+// whether a host misses their outputs only the host knows.
 func Lint(req onceward.ModelRequest) (items []onceward.Item, notices []string) {
-	if req.PreviousResponseID != "" || req.Conversation != "" || paired(req.Items) {
+	if req.PreviousResponseID != "" || req.Conversation != "" {
 		return req.Items, nil
 	}
 	drop := Orphans(req.Items)
+	if drop == nil {
+		return req.Items, nil
+	}
 	for i, item := range req.Items {
 		if !drop[i] {
 			items = append(items, item)
@@ -89,61 +92,64 @@ func Lint(req onceward.ModelRequest) (items []onceward.Item, notices []string) {
 // maxNotices bounds what the trail says of one transcript.
 const maxNotices = 8
 
-// paired reports that each call has an output and each output a call. It is what
-// is true of nearly every transcript, and costs one map.
-func paired(items []onceward.Item) bool {
-	const call, output = 1, 2
-	var halves map[string]int
-	for _, item := range items {
-		half := 0
-		switch {
-		case isCall(item.Type):
-			half = call
-		case isOutput(item.Type):
-			half = output
-		default:
-			continue
-		}
-		if halves == nil {
-			halves = make(map[string]int, len(items)/2)
-		}
-		halves[item.CallID] |= half
-	}
-	for _, have := range halves {
-		if have != call|output {
-			return false
-		}
-	}
-	return true
-}
-
-// Orphans marks calls without an output and outputs without a call, and the
-// reasoning that only an orphan call followed: it must not stand alone. Other
-// items are left as they are.
+// Orphans marks calls without an output after them and outputs without a call
+// before them, and the reasoning that only an orphan call followed: it must not
+// stand alone. A call id that comes again is another call. Other items are left as
+// they are. Nil means that there is no orphan.
 func Orphans(items []onceward.Item) map[int]bool {
-	calls, outputs := map[string]bool{}, map[string]bool{}
-	for _, item := range items {
-		if isCall(item.Type) {
-			calls[item.CallID] = true
-		} else if isOutput(item.Type) {
-			outputs[item.CallID] = true
-		}
+	drop := halves(items)
+	if len(drop) == 0 {
+		return nil
 	}
-	drop := map[int]bool{}
 	followed := false // by an item of the model that stays
 	for i := len(items) - 1; i >= 0; i-- {
 		switch item := items[i]; {
-		case isCall(item.Type) && !outputs[item.CallID]:
-			drop[i] = true
 		case isOutput(item.Type):
-			drop[i] = !calls[item.CallID]
 			followed = false
+		case drop[i]:
 		case item.Type == "reasoning":
-			drop[i] = !followed && drop[i+1]
+			if !followed && drop[i+1] {
+				drop[i] = true
+			}
+			followed = false // what stands before it has another item to be followed by
 		case item.Type == "message" && text(member(item.Raw, "role")) != "assistant":
 			followed = false
 		default:
 			followed = true
+		}
+	}
+	return drop
+}
+
+// halves finds the calls and the outputs that lack their other half, which is of
+// the same kind and has the same call id.
+func halves(items []onceward.Item) map[int]bool {
+	type half struct{ kind, callID string }
+	var open map[half][]int // calls that wait for their output
+	drop := map[int]bool{}
+	for i, item := range items {
+		switch {
+		case isCall(item.Type):
+			if open == nil {
+				open = make(map[half][]int, 4)
+			}
+			key := half{item.Type, item.CallID}
+			open[key] = append(open[key], i)
+		case isOutput(item.Type):
+			key := half{strings.TrimSuffix(item.Type, "_output"), item.CallID}
+			switch waiting := open[key]; len(waiting) {
+			case 0:
+				drop[i] = true
+			case 1:
+				delete(open, key)
+			default: // of two calls with one id the nearer one is meant
+				open[key] = waiting[:len(waiting)-1]
+			}
+		}
+	}
+	for _, waiting := range open {
+		for _, i := range waiting {
+			drop[i] = true
 		}
 	}
 	return drop

@@ -27,6 +27,12 @@ func TestLintLeavesOutWhatEveryHostRefusesAndSaysSo(t *testing.T) {
 		"a custom call beside a whole pair":           {in: []string{user, custom, call, output}, want: []string{user, call, output}, notices: 1},
 		"another kind of call is the host's to judge": {in: []string{user, shell}, want: []string{user, shell}},
 		"a stored response may hold the call":         {in: []string{output}, want: []string{output}, anchor: "resp_1"},
+		"two calls of one id, one output":             {in: []string{user, call, rs, call, output}, want: []string{user, rs, call, output}, notices: 1},
+		"a call id that comes again, twice whole":     {in: []string{call, output, call, output}, want: []string{call, output, call, output}},
+		"an output before its call":                   {in: []string{user, output, call}, want: []string{user}, notices: 2},
+		"a second output":                             {in: []string{call, output, output}, want: []string{call, output}, notices: 1},
+		"an output of another kind":                   {in: []string{user, custom, strings.Replace(output, "c1", "c2", 1)}, want: []string{user}, notices: 2},
+		"reasoning before an orphan before reasoning": {in: []string{user, rs, custom, rs, call, output}, want: []string{user, rs, call, output}, notices: 2},
 		"an empty transcript":                         {},
 		"more orphans than the trail has room for":    {in: orphans(20, user), want: []string{user}, notices: maxNotices},
 	} {
