@@ -63,8 +63,8 @@ func Terminal(event []byte) (*onceward.Failure, bool) {
 // verdict applies the table and then fills in what only the bytes know.
 func (e *envelope) verdict(in Input) *onceward.Failure {
 	r := decide(e)
-	if r.stateEffect() != onceward.EffectNone && e.refusesShape() {
-		r = e.decideWithoutQuotes(r)
+	if e.statesMore(r) {
+		r = e.lookAgain(r)
 	}
 	f := onceward.NewFailure(r.class, onceward.PhaseSent, "")
 	f.HTTPStatus = in.Status

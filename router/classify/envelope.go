@@ -27,6 +27,8 @@ type envelope struct {
 	codeCount int     // how many codes were there at all, known or not
 	phrases   bits    // numbers of the phrases that were there
 	textHits  ruleSet // rules that name one of them
+	all       bits    // in a second look: the phrases of the first, which still veto
+	again     bool    // this is a second look
 	text      []byte
 	first     []byte // the first message, as it was written
 	param     string

@@ -167,6 +167,16 @@ func (ix *phraseIndex) find(text []byte, found func(state uint16)) {
 	}
 }
 
+// each calls found with every state in which a phrase ends, and with its end.
+func (ix *phraseIndex) each(text []byte, found func(state uint16, end int)) {
+	state := uint16(0)
+	for i, c := range text {
+		if state = ix.next[int(state)*ix.width+int(ix.class[c])]; state >= ix.ends {
+			found(state, i+1)
+		}
+	}
+}
+
 // bits is a small set of phrase or code numbers. The zero value is empty.
 type bits [maxBits / 64]uint64
 

@@ -3,6 +3,7 @@ package classify
 import (
 	mathbits "math/bits"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,8 +23,11 @@ type rule struct {
 	// strong phrases hold against a 5xx too. Others do not: a server that fails
 	// may quote any words, and its status says more than they do.
 	strong bool
-	over   []override
+	// inNames: its phrases are pieces of the names that resources give to things.
+	inNames bool
+	over    []override
 
+	number          int
 	allIDs, noneIDs []int16
 }
 
@@ -51,6 +55,7 @@ type compiled struct {
 	waitPhrases []int16
 	neverConn   []int16
 	shapes      []int16
+	phrases     []phraseUse
 }
 
 var (
@@ -90,6 +95,7 @@ func compile() *compiled {
 	for _, section := range sections() {
 		for _, r := range section {
 			number := uint8(len(t.rules))
+			r.number = len(t.rules)
 			for _, id := range phrase(r.any) {
 				for len(t.phraseRules) <= int(id) {
 					t.phraseRules = append(t.phraseRules, nil)
@@ -122,7 +128,23 @@ func compile() *compiled {
 		t.phraseRules = append(t.phraseRules, nil)
 	}
 	t.index = newPhraseIndex(phrases)
+	t.phrases = t.uses(phrases)
 	return t
+}
+
+// uses gathers what the rules do with each phrase.
+func (t *compiled) uses(phrases []string) []phraseUse {
+	uses := make([]phraseUse, len(phrases))
+	for id, p := range phrases {
+		uses[id] = phraseUse{size: len(p), word: !strings.Contains(p, " "), shape: slices.Contains(shapePhrases, p), trigger: true}
+		for _, number := range t.phraseRules[id] {
+			r := &t.rules[number]
+			uses[id].marks = uses[id].marks || r.stateEffect() != onceward.EffectNone
+			uses[id].inNames = uses[id].inNames || r.inNames
+			uses[id].trigger = uses[id].trigger && (r.re != nil || len(r.all) > 0)
+		}
+	}
+	return uses
 }
 
 // codeKey is a code as it is compared: its letters and digits in lower case.
@@ -139,11 +161,15 @@ func codeKey(s string) string {
 func decide(e *envelope) *rule {
 	t := table()
 	text := e.errorText()
+	vetoes := &e.phrases
+	if e.again {
+		vetoes = &e.all
+	}
 	for part, always := range t.unasked {
 		for left := e.codeHits[part] | e.textHits[part] | always; left != 0; left &= left - 1 {
 			i := part<<6 + mathbits.TrailingZeros64(left)
 			r := &t.rules[i]
-			if r.hit(e, i, text) && !e.phrases.hasAny(r.noneIDs) && (r.when == nil || r.when(e)) {
+			if r.hit(e, i, text) && !vetoes.hasAny(r.noneIDs) && (r.when == nil || r.when(e)) {
 				return r
 			}
 		}

@@ -19,10 +19,12 @@ var accountRules = []rule{
 		"insufficient balance", "insufficient credit", "insufficient account balance", "credit balance is too low", "billing hard limit", "billing limit has been reached", "budget has been exceeded", "exceeded budget", "exceededbudget", "over budget", "budget exceeded",
 		"payment required", "account is not active, please check your billing", "out of credits", "run out of credits", "ran out of credits", "no credits", "not enough credits", "used all available credits", "doesn't have any credits",
 		"don't have any credits", "does not have any credits", "purchase more credits", "add more credits", "requires more credits", "credit limit exceeded", "exceeded your monthly included credits", "monthly spending limit", "spending limit",
-		"spend limit", "failure to pay", "past due", "overdue", "in good standing", "insufficient funds", "balance is insufficient", "balance is not enough", "not enough balance", "please recharge", "top up your", "account balance",
+		"spend limit", "failure to pay", "past due", "in good standing", "insufficient funds", "balance is insufficient", "balance is not enough", "not enough balance", "please recharge", "top up your", "account balance",
 		"insufficient user quota", "insufficient_user_quota", "billing to be enabled", "requires billing", "billing is disabled", "billing account", "billing not enabled", "no active subscription", "subscription has expired", "payment method is invalid", "invalid_payment_instrument",
 		"valid payment instrument", "valid payment method", "valid credit card", "credit card on file", "余额不足", "额度不足", "已用尽", "欠费", "请充值", "已到期", "credits have been exhausted", "credits exhausted", "exhausted your credits", "credits are required", "depleted your", "prepayment credits", "credits are depleted"},
 		none: []string{"rate limit reached", "to increase your rate limit", "rate limits:"}},
+	// Many a caller's tool and field is called overdue: only what is owed counts.
+	{class: onceward.ClassBilling, strong: true, any: []string{"overdue"}, re: regexp.MustCompile(`\b(?:accounts?|payments?|bills?|balance|subscription)\b[^.\n]{0,40}\boverdue\b|\boverdue (?:payments?|balance|bills?|fees?|amount)\b`)},
 	{class: onceward.ClassBilling, any: []string{"billing details", "billing information", "your billing"}, all: []string{"suspended"}},
 	{class: onceward.ClassBilling, any: []string{"account suspended"}, re: regexp.MustCompile(`invoice|spending|payment|billing|balance`)},
 
@@ -38,7 +40,7 @@ var accountRules = []rule{
 		none: []string{"try again in", "context length"}, when: not(402, 413)},
 	{class: onceward.ClassQuotaExhausted, any: []string{"-hour ", "-day ", " hour ", "weekly", "monthly"}, re: regexp.MustCompile(`\b(?:\d+[- ](?:hour|day)|weekly|monthly) (?:\w+ )?(?:limit|quota)\b`), none: []string{"try again in"}, when: is(429)},
 	// Google lists the windows that are used up. The day's outlasts the minute's.
-	{class: onceward.ClassQuotaExhausted, any: []string{"perday"}, none: []string{"try again in"}, when: is(429)},
+	{class: onceward.ClassQuotaExhausted, any: []string{"perday"}, none: []string{"try again in"}, when: is(429), inNames: true},
 	{class: onceward.ClassQuotaExhausted, any: []string{"too many tokens per day", "tokens per day", "requests per day", "perday", "per_day", "per-day", "/ day", "per day"}, none: []string{"try again in", "perminute"}, when: func(e *envelope) bool { return e.status == 429 || undecided(e) }},
 	// Google says "current quota" for every window; the window's name decides.
 	{class: onceward.ClassQuotaExhausted, any: []string{"exceeded your current quota"}, re: regexp.MustCompile(`\blimit: 0\b`)},
