@@ -10,7 +10,7 @@ var downloads = [][]byte{[]byte("failed to download"), []byte("unable to downloa
 // pasters stand before a quote that is another server's error, pasted whole.
 var pasters = [][]byte{
 	[]byte("error"), []byte("exception"), []byte("message"), []byte("reason"), []byte("detail"), []byte("details"), []byte("said"), []byte("says"),
-	[]byte("response"), []byte("body"), []byte("upstream"), []byte("returned"), []byte("answered"), []byte("with"), []byte("desc"),
+	[]byte("response"), []byte("body"), []byte("upstream"), []byte("returned"), []byte("answered"), []byte("failed with"), []byte("desc"),
 }
 
 // mask overwrites the letters of a folded line that are somebody else's words:

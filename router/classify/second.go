@@ -89,7 +89,7 @@ func (e *envelope) findStated(t *compiled, line []byte, shape bool) {
 		for _, id := range t.index.out[state] {
 			p := &t.phrases[id]
 			start := end - p.size
-			if p.marks && !p.inNames {
+			if p.marks && (shape || !p.inNames) {
 				if shape && (start >= from && start < to || p.word && !p.trigger) {
 					continue
 				}
@@ -104,8 +104,10 @@ func (e *envelope) findStated(t *compiled, line []byte, shape bool) {
 			}
 		}
 	})
-	for _, n := range names {
-		blot(line[n[0]:n[1]])
+	for _, n := range names { // what patterns of the text would find there as well
+		if n[0] > 0 && isJoint(line[n[0]-1]) || n[1] < len(line) && isJoint(line[n[1]]) {
+			blot(line[n[0]:n[1]])
+		}
 	}
 	blot(line[from:to])
 }
@@ -145,7 +147,9 @@ func (t *compiled) inName(line []byte, start, end int, word bool) bool {
 
 func isAlnum(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
-func inIdentifier(c byte) bool { return isAlnum(c) || c == '_' || c == '-' || c == '.' }
+func isJoint(c byte) bool { return c == '_' || c == '-' || c == '.' }
+
+func inIdentifier(c byte) bool { return isAlnum(c) || isJoint(c) }
 
 // stateEffect is what a verdict by the rule does to the resource's health.
 func (r *rule) stateEffect() onceward.StateEffect {

@@ -1,0 +1,140 @@
+package classify
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/onceward/onceward"
+)
+
+// requestFaults are refusals that repeat a word of the caller's.
+var requestFaults = []string{
+	"tool call validation failed: attempted to call tool '%s' which was not in request.tools",
+	"tool call validation failed: parameters for tool set_status did not match schema: errors: [`/status`: value must be one of \"open\", \"%s\"]",
+	"Generated JSON does not match the expected schema. Error: jsonschema: '/status' does not validate: value must be \"%s\"",
+	"Duplicate function declaration found: %s",
+	"* GenerateContentRequest.tools[0].function_declarations[0].name: Duplicate function declaration found: %s",
+	"Tool choice '%s' not found in 'tools' parameter.",
+	"Tool names must be unique. Duplicate: %s",
+	"The following tools cannot be used with reasoning.effort 'minimal': %s.",
+	"'%s' is not one of ['system', 'assistant', 'user', 'function'] - 'messages.0.role'",
+	"'%s' does not match '^[a-zA-Z0-9_-]{1,64}$' - 'tools.0.function.name'",
+	"'%s' is not of type 'object' - 'tools.0.function.parameters.properties.status'",
+	"Failed to deserialize the JSON body into the target type: messages[1].role: unknown variant `%s`, expected one of `system`, `user` at line 1 column 60",
+	"Failed to deserialize the JSON body into the target type: unknown field `%s`, expected one of `model`, `input` at line 1 column 9",
+	"Invalid file data: '%s.xlsx'. Expected a file with an application/pdf MIME type, but got unsupported MIME type 'x'.",
+	"Unknown prompt variables: %s",
+	"Invalid schema for function '%s': In context=(), 'required' is required to be supplied.",
+	"Invalid value: '%s'. Supported values are: 'open' and 'closed'.",
+	"Missing required parameter: 'tools[0].%s'.",
+	"tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$' got '%s'",
+	"The value at messages.0.content.0.toolResult is invalid: %s",
+	"Failed to parse tool call: %s",
+	"Failed to parse tool call arguments as JSON: parse error at line 1, column 9: syntax error while parsing value - invalid literal; last read: '%s'",
+	"Value is not callable: null at row 3, column 5: %s",
+	"messages: tool '%s' was not found in tools",
+	"Invalid type for 'metadata.note': expected an object, but got '%s' instead.",
+}
+
+// faultOnly are those that hold against a 500, too.
+func faultOnly(form string) bool {
+	lower := strings.ReplaceAll(strings.ToLower(form), "\"", "'")
+	for _, p := range append(nameFaults, "parse tool call", "tool call validation failed") {
+		if strings.Contains(lower, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// callerWords are the phrases and codes that touch health, each with the names of
+// tools, fields and files that a caller may make of it.
+func callerWords() map[string][]string {
+	words := map[string][]string{}
+	for i := range table().rules {
+		r := &table().rules[i]
+		if r.stateEffect() == onceward.EffectNone {
+			continue
+		}
+		for _, w := range append(append([]string{}, r.any...), r.codes...) {
+			parts := strings.FieldsFunc(w, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+			camel := ""
+			for _, p := range parts {
+				first, size := utf8.DecodeRuneInString(p)
+				camel += string(unicode.ToUpper(first)) + p[size:]
+			}
+			snake := strings.Join(parts, "_")
+			words[strings.Trim(w, " ")] = []string{"list_" + snake + "_items", strings.Join(parts, "-") + "-report", "get" + camel + "List", snake, strings.ToLower(camel[:1]) + camel[1:] + "Items"}
+		}
+	}
+	return words
+}
+
+// refusalsOf returns a refused request's answers with the message.
+func refusalsOf(t *testing.T, form, message string) []Input {
+	t.Helper()
+	body := errorBody(t, "", message)
+	event, err := json.Marshal(map[string]any{"type": "response.failed", "response": map[string]any{"status": "failed",
+		"error": map[string]any{"code": "invalid_request_error", "message": message}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := []Input{{Status: http.StatusBadRequest, Body: body}, {Status: http.StatusUnprocessableEntity, Body: body}, {Transport: SSE, Status: http.StatusOK, Body: event}}
+	if faultOnly(form) {
+		in = append(in, Input{Status: http.StatusInternalServerError, Body: body})
+	}
+	return in
+}
+
+func TestNoCallersWordInARefusalTouchesHealth(t *testing.T) {
+	tried := 0
+	check := func(in Input, form, word string) {
+		tried++
+		if f := Classify(in); f.StateEffect != onceward.EffectNone {
+			t.Errorf("%d %s with %q: %s %s", in.Status, form, word, f.Class, f.StateEffect)
+		}
+	}
+	for word, names := range callerWords() {
+		for _, form := range requestFaults {
+			for _, in := range refusalsOf(t, form, fmt.Sprintf(form, word)) {
+				check(in, form, word)
+			}
+			name := names[tried%len(names)] // each in turn: all of them take a minute
+			answers := refusalsOf(t, form, fmt.Sprintf(form, name))
+			check(answers[tried%len(answers)], form, name)
+		}
+	}
+	if len(requestFaults) < 20 || tried < 50_000 {
+		t.Errorf("only %d texts tried", tried)
+	}
+}
+
+// A name that holds a word is no statement in any message.
+func TestWordInsideANameIsNoStatement(t *testing.T) {
+	for message, want := range map[string]onceward.StateEffect{
+		"The file overdue-invoices.xlsx has an unsupported type.":     onceward.EffectNone,
+		"File type not supported for overdue.docx. Supported: pdf":    onceward.EffectNone,
+		"Tool choice list_overdue_invoices has not been registered":   onceward.EffectNone,
+		"Something is wrong with listOverdueInvoices.":                onceward.EffectNone,
+		"Something is wrong with 'account balance'.":                  onceward.EffectNone,
+		"Something is wrong with get-model not found in there.":       onceward.EffectDeploymentDown,
+		"Your account has an overdue balance.":                        onceward.EffectDisable,
+		"Your account is overdue.":                                    onceward.EffectDisable,
+		"insufficient_quota":                                          onceward.EffectDisable,
+		"overloaded_error: Overloaded":                                onceward.EffectBreaker,
+		"Error: 'Your credit balance is too low'":                     onceward.EffectDisable,
+		"'Your credit balance is too low'":                            onceward.EffectDisable,
+		"upstream returned \"Incorrect API key provided: sk-x\"":      onceward.EffectDisable,
+		"The model 'my-overloaded-model' does not exist.":             onceward.EffectDeploymentDown,
+		"The model `gpt-9` does not exist or you do not have access.": onceward.EffectDeploymentDown,
+	} {
+		if f := Classify(Input{Status: http.StatusBadRequest, Body: errorBody(t, "", message)}); f.StateEffect != want {
+			t.Errorf("%s: %s %s, want %s", message, f.Class, f.StateEffect, want)
+		}
+	}
+}
