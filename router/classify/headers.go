@@ -11,6 +11,11 @@ func (e *envelope) readHeaders(h http.Header) {
 	for _, name := range []string{"X-Amzn-Errortype", "X-Ms-Error-Code", "X-Error-Code"} {
 		e.addCode(header(h, name))
 	}
+	if e.httpStatus == http.StatusForbidden || e.httpStatus == http.StatusUnavailableForLegalReasons {
+		if fromOurProxy(h) {
+			e.addCode(proxyRefusal)
+		}
+	}
 	switch strings.ToLower(header(h, "Policy-Id")) {
 	case "throwexceptionduetotrafficdenied":
 		e.addCode("unsupported_region")

@@ -71,7 +71,7 @@ func table() *compiled {
 // sections is the table in its order; the first rule that matches decides.
 func sections() [][]rule {
 	return [][]rule{
-		callerRules, stateRules, contentRules, accountRules, placeRules, gatewayRules, modelRules, sizeRules,
+		egressRules, callerRules, stateRules, contentRules, accountRules, placeRules, gatewayRules, modelRules, sizeRules,
 		loadRules, transportRules, outputRules, requestRules, answerRules, statusRules, typeRules, lastRules,
 	}
 }

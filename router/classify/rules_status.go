@@ -14,7 +14,7 @@ var statusRules = []rule{
 	// A 404 that is typed as the request's fault is about something in the
 	// request, not about the address.
 	{class: onceward.ClassInvalidRequest, codes: []string{"invalid_request_error"}, when: func(e *envelope) bool { return e.status == 404 && len(e.text) > 0 }},
-	{class: onceward.ClassEndpointMisconfigured, when: is(404, 405, 406, 407, 410, 421, 426, 501, 505, 511)},
+	{class: onceward.ClassEndpointMisconfigured, when: is(404, 405, 406, 410, 421, 426, 501, 505)},
 	{class: onceward.ClassTimeout, when: is(408, 504, 522, 524, 598, 599)},
 	{class: onceward.ClassStateConflict, when: is(409, 423)},
 	{class: onceward.ClassRequestTooLarge, when: is(413, 414, 431)},
