@@ -6,22 +6,6 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// notYours finds the refusal of one file, conversation or the like, which a text
-// names by its id or points to. "Access to the files API" is another matter.
-var notYours = func() *regexp.Regexp {
-	const (
-		refused = `(?:\bnot?\b|n't\b|\bnever\b|\bcannot\b|\bdenied\b|\bwithout\b|\black\w*\b|\binsufficient\b)`
-		thing   = `(?:files?|conversations?|threads?|vector[ _]stores?|containers?|responses?|assistants?|uploads?|batch(?:es)?|items?|prompts?|attachments?)`
-		id      = `'?(?:file|conv|thread|vs|resp|cntr|asst|batch|upload|msg|item|pmpt|rs)[-_][\w.-]+`
-		pointed = `(?:\b(?:this|that|these|those|the (?:requested|specified|provided|given|referenced|following)) ` + thing + `\b(?: (?:with|id|you|because|or)\b|[.,;:'\n]|$)|` +
-			`\bthe ` + thing + `(?: (?:with|id|you)\b|[.,;:'\n])|\b(?:` + thing + `(?: with)?(?: ids?)?:? )?` + id + `)`
-	)
-	return regexp.MustCompile(refused + `[^\n]{0,80}\b(?:access|permission|authorized|allowed|permitted)\w*\b[^.\n]{0,60}?` + pointed +
-		`|\b(?:access|permission)\b[^.\n]{0,20}` + pointed + `[^\n]{0,40}\b(?:denied|refused|not allowed|forbidden)\b` +
-		`|\bdenied\b[^.\n]{0,40}` + pointed +
-		`|` + pointed + `[^.\n]{0,60}` + refused + `[^.\n]{0,20}\b(?:access\w*|authorized|allowed|permitted|belong|owned|visible|shared)\b`)
-}()
-
 // stateRules are about items and ids of the request: histories that contradict
 // themselves, state that lives elsewhere, blobs that cannot be opened here. None
 // of it is a resource's health, whatever the status.
@@ -75,7 +59,9 @@ var stateRules = []rule{
 		re: regexp.MustCompile(`no such (?:file|vector)[ _]?(?:store )?object|\b(?:file|vector[ _]store|container)s?\b(?: with| having)?(?: ids?)?:? '?(?:\[?'?)?(?:file|vs|cntr|assistant)[-_][\w-]*'?\]?[^.\n]{0,30}(?:not found|not exist|no longer|expired)|\bfile ids? (?:was|were|is|are)? ?not found|\bprompt with id '?pmpt_[^\n]{0,80}not found`), when: between(400, 404)},
 	// An id of the request that these credentials may not open. The account is
 	// well; another one may own the thing.
-	{class: onceward.ClassResourceAffinity, any: []string{"access", "permission", "authorized", "allowed", "belong", "not owned"}, re: notYours, when: is(400, 403, 404)},
+	{class: onceward.ClassResourceAffinity, any: refusedAccess, when: func(e *envelope) bool {
+		return (e.status == 400 || e.status == 403 || e.status == 404) && refusesThing(e)
+	}},
 	{class: onceward.ClassStateConflict, codes: []string{"conversation_locked", "response_in_progress", "concurrent_modification", "idempotency_in_progress"},
 		any: []string{"currently operating on this conversation", "already has an active", "already has an active run", "another request is in progress", "another request with the same idempotency", "is currently being modified", "conversation is locked", "is still in progress"}},
 	{class: onceward.ClassStateConflict, codes: []string{"ConflictException", "conflict_error"}, when: is(409)},

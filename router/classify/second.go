@@ -42,6 +42,10 @@ func (e *envelope) lookAgain(first *rule) *rule {
 		rest = rest[len(line):]
 		e.findStated(t, line[:len(line)-1], shape)
 	}
+	if first.hit(e, first.number, e.errorText()) {
+		e.text, e.scratch, e.phrases, e.textHits = kept, text, phrases, hits
+		return first // no rule before it matches on less text
+	}
 	r := decide(e)
 	effect, before := r.stateEffect(), first.stateEffect()
 	switch {
