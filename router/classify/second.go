@@ -23,7 +23,10 @@ func (e *envelope) statesMore(r *rule) bool {
 		return false
 	}
 	effect := r.stateEffect()
-	return weight(effect) > 0 || effect != onceward.EffectNone && e.refusesShape()
+	if w := weight(effect); w > 0 {
+		return w > e.statusWeight()
+	}
+	return effect != onceward.EffectNone && e.refusesShape()
 }
 
 // lookAgain decides again on what the text itself states. A text that speaks of
@@ -62,6 +65,18 @@ func (e *envelope) lookAgain(first *rule) *rule {
 		return first // it says more than the status does
 	}
 	return r
+}
+
+// statusWeight is the weight of what the status does by itself, whatever the text
+// states. Then the text is asked only for more.
+func (e *envelope) statusWeight() int {
+	switch {
+	case e.status == 401, e.status == 402, e.status == 403:
+		return weight(onceward.EffectDisable)
+	case e.status == 429, e.status > 500:
+		return weight(onceward.EffectThrottle)
+	}
+	return 0
 }
 
 // weight orders the effects by what they take away.
