@@ -17,7 +17,7 @@ var shapePhrases = append([]string{
 	"string should", "input should", "value error", "input_value=", "expected a string, but got", "could not parse the json",
 	"failed to download", "unable to download", "error while downloading",
 	"missing required parameter", "value must be", "must be one of", "expected one of", "validation error", "validation failed", "does not validate", "unknown field",
-	"file type", "unsupported type", "unsupported mime", "mime type", "cannot be used with", "the value at", "keys should match", "tool call", "tool result", "tool argument", "function call", "generated json", "last read",
+	"file type", "unsupported type", "unsupported mime", "mime type", "cannot be used with", "the value at", "keys should match", "tool", "schema", "grammar", "unrecognized key", "role:", "unknown name", "maximum context length", "function call", "generated json", "last read",
 }, nameFaults...)
 
 // nameFaults say that names in the request are wrong, and can say nothing else: no
