@@ -151,7 +151,7 @@ func TestRouterEndsARunWhoseStateIsGoneOrUnclear(t *testing.T) {
 			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassNetwork, reason: "could add it twice"},
 		"a conversation, and a gateway says that the connection broke": {state: conversation, faults: []routertest.Fault{
 			routertest.FailWith(500, `{"error":{"message":"read ECONNRESET"}}`).On("a")},
-			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassNetwork, reason: "could add it twice"},
+			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassServerError, reason: "could add it twice"},
 		"a conversation, and the answer is empty": {state: conversation, faults: []routertest.Fault{{Kind: routertest.FaultEmpty, Resource: "a"}},
 			requests: 1, outcome: onceward.OutcomeFailed, class: onceward.ClassEmptyOutput, reason: "could add it twice"},
 		"a conversation, and the answer is of no use": {state: conversation, faults: []routertest.Fault{{Kind: routertest.FaultNoOutput, Resource: "a"}},
