@@ -213,3 +213,79 @@ func TestCommitsContextEndsWithTheLease(t *testing.T) {
 		t.Errorf("the commit's context ends at %s (%v), the lease at %s", deadline, bounded, notAfter)
 	}
 }
+
+// A worker has had the activity before, although it is scheduled once: whatever
+// was sent then, nothing is sent now.
+func TestCommitThatWasBegunBeforeSendsNothing(t *testing.T) {
+	own := testRun(t)
+	for name, c := range map[string]struct {
+		find  func() (onceward.Receipt, error)
+		fails bool
+	}{
+		"and the read finds nothing": {says(onceward.Absent(), nil), true},
+		"and the read fails":         {says(onceward.Receipt{}, errors.New("down")), true},
+		"and the read finds it":      {says(onceward.Committed("b0"), nil), false},
+	} {
+		s := &shop{find: []func() (onceward.Receipt, error){c.find}}
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.SetHeartbeatDetails("buy/1")
+		env.RegisterActivityWithOptions(CommitFunc(buyTool(t, s)), activity.RegisterOptions{Name: "commit"})
+		value, err := env.ExecuteActivity("commit", onceward.CommitInput{
+			Action: onceward.Action{ID: "buy/1", NotAfter: time.Now().Add(time.Minute)}, Args: []byte(`{"item":"1"}`), RunID: own, OriginalRunID: own,
+		})
+		if got := strings.Join(s.calls, " "); got != "find" {
+			t.Errorf("%s: calls %q, want a read alone", name, got)
+		}
+		var application *temporal.ApplicationError
+		if unclear := errors.As(err, &application) && application.Type() == onceward.ErrorCommitUnclear; unclear != c.fails {
+			t.Errorf("%s: error %v, want that the outcome is unclear: %v", name, err, c.fails)
+		}
+		if c.fails {
+			continue
+		}
+		var got onceward.CommitResult
+		if err := value.Get(&got); err != nil || got.Receipt.Ref != "b0" || !got.Sent {
+			t.Errorf("%s: %+v %v, want what the read found, and that a commit was sent", name, got, err)
+		}
+	}
+}
+
+func TestReadTellsOfAReset(t *testing.T) {
+	own := testRun(t)
+	down := says(onceward.Receipt{}, errors.New("down"))
+	for name, c := range map[string]struct {
+		find     func() (onceward.Receipt, error)
+		run      string
+		original string
+		want     onceward.CommitResult
+		fails    bool
+	}{
+		"none":                                {find: says(onceward.Absent(), nil), run: own, original: own, want: onceward.CommitResult{Receipt: onceward.Absent(), VerifiedBy: onceward.VerifiedByRead}},
+		"none, and the read fails":            {find: down, run: own, original: own, fails: true},
+		"one":                                 {find: says(onceward.Absent(), nil), run: own, original: "another", want: onceward.CommitResult{Receipt: onceward.Absent(), VerifiedBy: onceward.VerifiedByRead, NotSent: onceward.NotSentReset}},
+		"one, and the read fails":             {find: down, run: own, original: "another", want: onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: "down"}},
+		"nobody knows, from an earlier build": {find: says(onceward.Absent(), nil), want: onceward.CommitResult{Receipt: onceward.Absent(), VerifiedBy: onceward.VerifiedByRead}},
+	} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.RegisterActivityWithOptions(FindFunc(buyTool(t, &shop{find: []func() (onceward.Receipt, error){c.find}})), activity.RegisterOptions{Name: "find"})
+		value, err := env.ExecuteActivity("find", onceward.CommitInput{Action: onceward.Action{ID: "buy/1"}, Args: []byte(`{"item":"1"}`), RunID: c.run, OriginalRunID: c.original})
+		if (err != nil) != c.fails {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c.fails {
+			continue
+		}
+		var got onceward.CommitResult
+		if err := value.Get(&got); err != nil {
+			t.Fatal(err)
+		}
+		if c.want.Detail == "" {
+			got.Detail = ""
+		}
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 		case err != nil && !again:
 			return onceward.CommitResult{NotSent: onceward.NotSentReadFailed, Detail: clip(err.Error())}, nil
 		case err == nil && found.Status != onceward.StatusAbsent:
-			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead}, nil
+			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead, Sent: again && reset == ""}, nil
 		case reset != "":
 			return onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: reset}, nil
 		case again:
@@ -119,7 +119,7 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 // activity. It is empty otherwise.
 func wasReset(ctx context.Context, in onceward.CommitInput) string {
 	own := activity.GetInfo(ctx).WorkflowExecution.RunID
-	if in.RunID == own && in.OriginalRunID == own {
+	if in.RunID == "" || in.RunID == own && in.OriginalRunID == own { // reads that an earlier build scheduled name none
 		return ""
 	}
 	return fmt.Sprintf("scheduled by run %s of original run %s, carried out for run %s", in.RunID, in.OriginalRunID, own)

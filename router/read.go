@@ -35,6 +35,9 @@ func (a *attempt) read(res *http.Response, err error) *onceward.Failure {
 	a.response.ProviderRequestID = requestID(res.Header)
 	a.headerAt = a.router.cfg.Now()
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
+		if err := a.caller.Err(); err != nil { // what came of the error by then may say less than the whole
+			return a.broken(err, onceward.PhaseSent)
+		}
 		body, _ := io.ReadAll(io.LimitReader(res.Body, classify.MaxBody)) // what came of it is enough
 		return a.classify(classify.HTTP, body, nil)
 	}

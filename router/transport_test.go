@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -72,6 +73,48 @@ func TestErrorWhoseEndIsMissingIsReadAllTheSame(t *testing.T) {
 	r := pool(t, Config{}, resource("a", s.URL))
 	_, err := r.Call(context.Background(), routed(t, r, "a"))
 	if f := failed(t, err); f.Class != onceward.ClassQuotaExhausted || f.HTTPStatus != http.StatusTooManyRequests {
+		t.Fatalf("failure %+v", *f)
+	}
+}
+
+// leaving is a transport whose caller leaves as soon as a part of the body is there.
+type leaving struct {
+	next  http.RoundTripper
+	leave func()
+}
+
+func (l leaving) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := l.next.RoundTrip(req)
+	if err == nil {
+		res.Body = leavingBody{res.Body, l.leave}
+	}
+	return res, err
+}
+
+type leavingBody struct {
+	io.ReadCloser
+	leave func()
+}
+
+func (b leavingBody) Read(p []byte) (int, error) {
+	defer b.leave()
+	return b.ReadCloser.Read(p)
+}
+
+// A caller who leaves while an error is still coming has not heard what it is
+// about: its status alone marks nobody.
+func TestCallerWhoLeavesDuringAnErrorMarksNobody(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"error":{"message":"The re`))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	r := pool(t, Config{Transport: leaving{newTransport(), leave}}, resource("a", s.URL))
+	_, err := r.Call(ctx, routed(t, r, "a"))
+	if f := failed(t, err); f.Class != onceward.ClassCancelled || f.StateEffect != onceward.EffectNone {
 		t.Fatalf("failure %+v", *f)
 	}
 }

@@ -221,6 +221,9 @@ func TestTwoOperatorsDecideATerminatedAction(t *testing.T) {
 	held.release()
 	waitsForPerson(b, run, onceward.OutcomeUnknown)
 	harness.Binary(t, "./cmd/onceward")
+	if _, said, err := b.Command("resolve", string(id), "--by", "ops", "--status", "rejected", "--version", "1"); err == nil || !strings.Contains(said, "without --version") {
+		t.Errorf("a decision for a state before the action was closed: %v %s", err, said)
+	}
 	var both sync.WaitGroup
 	errs := make([]error, 2)
 	for i, decision := range [][]string{{"--status", "committed", "--ref", "R1"}, {"--status", "rejected"}} {

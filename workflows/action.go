@@ -133,7 +133,7 @@ func (a *action) commit(ctx workflow.Context) {
 
 // wasReset moves an action that somebody reset to its reads. The execution before
 // may have a commit in flight, whose lease began before the reset: it ends within
-// one from now. Actions that began under the first release asked a person at once.
+// one from now. Histories without the version asked a person at once.
 func (a *action) wasReset(ctx workflow.Context) {
 	if workflow.GetVersion(ctx, "reset-reads-first", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		a.to(ctx, onceward.StateAwaitingOperator, "the action was reset: it never commits again, and its read found nothing")

@@ -20,7 +20,7 @@ type product struct {
 	commits, finds   []onceward.Receipt // the zero receipt: an error
 	committed, found []time.Time        // when each call came
 	reset            bool               // the guard finds that the action was reset
-	resetLater       bool               // the reads do, not the commit
+	resetFrom        int                // the read from which on the reads do, not the commit; 0: none
 	blank            bool               // somebody completes the commit with a result that says nothing
 }
 
@@ -61,8 +61,8 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 	env.RegisterActivityWithOptions(func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
 		p.found = append(p.found, env.Now())
 		r, err := script(p.finds, len(p.found)-1)
-		if p.resetLater {
-			return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead, NotSent: onceward.NotSentReset}, nil
+		if p.resetFrom > 0 && len(p.found) >= p.resetFrom {
+			return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead, NotSent: onceward.NotSentReset, Detail: "down"}, nil
 		}
 		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead}, err
 	}, activity.RegisterOptions{Name: onceward.FindActivity("a", "t")})
@@ -143,13 +143,15 @@ func TestResetActionReadsUntilNoEarlierCommitCanLand(t *testing.T) {
 func TestResetThatOnlyTheReadsNoticeIsWaitedOutToo(t *testing.T) {
 	policy := actionPolicy(func(*onceward.WritePolicy) {})
 	for name, finds := range map[string][]onceward.Receipt{"reads that find nothing": {nothing}, "reads that fail": {lost}} {
-		p := &product{commits: []onceward.Receipt{lost}, resetLater: true, finds: finds}
-		got := play(t, p, policy)
-		if got.Status != onceward.StateAwaitingOperator || len(p.committed) != 1 {
-			t.Errorf("%s: receipt %+v after %d commits, want that a person is asked after one", name, got, len(p.committed))
-		}
-		if last := p.found[len(p.found)-1].Sub(p.found[0]); last < policy.Lease+policy.Settle+policy.Skew {
-			t.Errorf("%s: the last read came %s after the first, and a commit can land until %s after it", name, last, policy.Lease+policy.Settle+policy.Skew)
+		for _, noticed := range []int{1, 5} {
+			p := &product{commits: []onceward.Receipt{lost}, resetFrom: noticed, finds: finds}
+			got := play(t, p, policy)
+			if got.Status != onceward.StateAwaitingOperator || len(p.committed) != 1 {
+				t.Errorf("%s: receipt %+v after %d commits, want that a person is asked after one", name, got, len(p.committed))
+			}
+			if last := p.found[len(p.found)-1].Sub(p.found[noticed-1]); last < policy.Lease+policy.Settle+policy.Skew {
+				t.Errorf("%s: the last read came %s after read %d, and a commit can land until %s after it", name, last, noticed, policy.Lease+policy.Settle+policy.Skew)
+			}
 		}
 	}
 }

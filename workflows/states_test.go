@@ -39,9 +39,11 @@ run records what an operator found out.
 
 - **The read before it.** Every commit activity reads first; what the read finds is
   adopted, and nothing is sent.
-- **The guard**, right before the user's function: the activity belongs to the very
-  run that scheduled it, that run was not made by a reset, the worker is not
-  stopping, and the lease has not ended.
+- **What the activity knows of itself**, after the read: it belongs to the very run
+  that scheduled it, that run was not made by a reset, and no worker has begun it
+  before.
+- **The guard**, right before the user's function: the worker is not stopping, and
+  the lease has not ended.
 - **The lease.** ScheduleToClose, counted by the server from scheduling; the user's
   context ends with it.
 - **Absent is believed late.** Only a read that begins after the lease, the tool's

@@ -22,7 +22,7 @@ var Transitions = []Transition{
 	{onceward.StateCommitting, onceward.StateRejected, "the product refused it"},
 	{onceward.StateCommitting, onceward.StateAccepted, "the product took it and has not finished"},
 	{onceward.StateCommitting, onceward.StateReconciling, "the commit may have been sent and nobody knows, or the action was reset"},
-	{onceward.StateCommitting, onceward.StateAwaitingOperator, "its read keeps failing, or the product has forgotten the key; of the first release also when the action was reset"},
+	{onceward.StateCommitting, onceward.StateAwaitingOperator, "its read keeps failing, or the product has forgotten the key; in histories made before version reset-reads-first also when the action was reset"},
 	{onceward.StateReconciling, onceward.StateCommitted, "the read found it"},
 	{onceward.StateReconciling, onceward.StateRejected, "the read found the refusal"},
 	{onceward.StateReconciling, onceward.StateAccepted, "the read found it pending"},
@@ -105,7 +105,7 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateCommitted, "", 0
 	case status == onceward.StatusRejected:
 		return onceward.StateRejected, "", 0
-	case age > f.Policy.ReadHorizon:
+	case age > f.Policy.ReadHorizon && settled:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read sees back %s and the commit is %s old", f.Policy.ReadHorizon, age.Round(time.Second)), 0
 	case status == onceward.StatusAccepted: // for days, perhaps: the pauses grow, or reads would fill the history
 		return onceward.StateAccepted, "", max(pause, min(age/20, slowestRead))
