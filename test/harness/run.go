@@ -121,11 +121,11 @@ func (b *Bench) AwaitAttempt(workflowID, activityID string, attempt int32) {
 	b.t.Helper()
 	ctx := b.Context()
 	for {
-		described, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		described, err := b.Client.DescribeWorkflow(ctx, workflowID, "")
 		if err != nil {
 			b.t.Fatalf("wait for attempt %d of activity %s of %s: %v", attempt, activityID, workflowID, err)
 		}
-		for _, pending := range described.GetPendingActivities() {
+		for _, pending := range described.RawResponse.GetPendingActivities() {
 			if pending.GetActivityId() == activityID && pending.GetAttempt() == attempt {
 				return
 			}
