@@ -80,12 +80,13 @@ func checkState(plan onceward.Plan) error {
 		return invalidStart("state.resource is empty: name the resource that holds the state")
 	case len(plan.Resources) > 0 && !slices.Contains(plan.Resources, state.Resource):
 		return invalidStart("state.resource %q is not one of the task's resources %v", state.Resource, plan.Resources)
-	case len(state.PreviousResponseID) > 256:
-		return invalidStart("state.previous_response_id has %d bytes, at most 256", len(state.PreviousResponseID))
 	case state.Conversation != "" && state.PreviousResponseID != "":
 		return invalidStart("state.conversation and state.previous_response_id exclude each other: a conversation knows its own last response")
 	case len(state.Files) > onceward.MaxFiles:
 		return invalidStart("state.files has %d ids, at most %d", len(state.Files), onceward.MaxFiles)
+	}
+	if why := badID(state.PreviousResponseID); state.PreviousResponseID != "" && why != "" {
+		return invalidStart("state.previous_response_id %s", why)
 	}
 	if why := badID(state.Conversation); state.Conversation != "" && why != "" {
 		return invalidStart("state.conversation %s", why)

@@ -41,6 +41,7 @@ func TestOpenRefusesStateThatNoRequestCanCarry(t *testing.T) {
 		"an id as long as it may be":     {state: onceward.ProviderState{Resource: "a", Files: []string{long[:256]}}},
 		"no owner":                       {onceward.ProviderState{Files: many(1)}, []string{"state.resource is empty"}},
 		"an owner that the task has not": {onceward.ProviderState{Resource: "c", Files: many(1)}, []string{"state.resource", `"c"`}},
+		"a response with a line break":   {onceward.ProviderState{Resource: "a", PreviousResponseID: "resp_1\n"}, []string{"state.previous_response_id", "0x0a"}},
 		"a conversation and a response":  {onceward.ProviderState{Resource: "a", Conversation: "conv_1", PreviousResponseID: "resp_1"}, []string{"state.conversation", "state.previous_response_id"}},
 		"one file too many":              {onceward.ProviderState{Resource: "a", Files: many(onceward.MaxFiles + 1)}, []string{"state.files has 21 ids, at most 20"}},
 		"a file twice":                   {onceward.ProviderState{Resource: "a", Files: []string{"file-1", "file-2", "file-1"}}, []string{"state.files[2] repeats file-1"}},

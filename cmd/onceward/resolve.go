@@ -114,12 +114,14 @@ func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionR
 	if err != nil {
 		return receipt, fmt.Errorf("resolve %s: %w", id, err)
 	}
-	all, err := show.ActionEvents(ctx, c, id)
-	if err != nil {
-		return receipt, err
-	}
-	if until := landsUntil(all, input.Act.Policy); in.Status == onceward.StatusRejected && time.Now().Before(until) {
-		_, _ = fmt.Fprintf(warn, "warning: a commit of %s was in flight when it was closed and may still be made until %s: look at the product again after that\n", id, until.Format(time.RFC3339))
+	if in.Status == onceward.StatusRejected {
+		all, err := show.ActionEvents(ctx, c, id)
+		if err != nil {
+			return receipt, err
+		}
+		if until := landsUntil(all, input.Act.Policy); time.Now().Before(until) {
+			_, _ = fmt.Fprintf(warn, "warning: a commit of %s may have been in flight when it was closed, and be made until %s: look at the product again after that\n", id, until.Format(time.RFC3339))
+		}
 	}
 	run, err := c.ExecuteWorkflow(ctx, options, onceward.WorkflowAction, input)
 	if err != nil {
