@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/onceward/onceward/router/routertest"
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 // composeFile is the part of docker-compose.yml that these tests look at.
@@ -136,7 +136,7 @@ func TestComposeConfigurationFitsItsPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := worker.Parse("onceward.yaml", text, environ)
+	cfg, err := config.Parse("onceward.yaml", text, environ)
 	if err != nil {
 		t.Fatal(err)
 	}

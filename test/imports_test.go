@@ -77,12 +77,25 @@ var importRules = []importRule{
 		deny: []string{"testing/..."},
 	},
 	{
+		// The file and the environment, checked. What it describes is made elsewhere.
+		folder: "worker/config/...",
+		allow: []string{
+			module, module + "/router/...", "go.temporal.io/sdk/client", "go.temporal.io/sdk/log",
+			"github.com/spf13/viper", "gopkg.in/yaml.v3",
+		},
+		deny: []string{module + "/router/routertest/...", "testing/..."},
+	},
+	{
+		folder: "worker/schema/...",
+		allow:  []string{module, "github.com/google/jsonschema-go/..."},
+		deny:   []string{"net/...", "os/...", "testing/..."},
+	},
+	{
 		// Wiring may see everything but its users.
 		folder: "worker/...",
 		allow: []string{
-			module, module + "/router/...", module + "/workflows/...", module + "/activities/...",
+			module, module + "/router/...", module + "/workflows/...", module + "/activities/...", module + "/worker/...",
 			"go.temporal.io/...", "google.golang.org/...",
-			"github.com/spf13/viper", "gopkg.in/yaml.v3", "github.com/google/jsonschema-go/...", "github.com/google/uuid",
 		},
 		deny: []string{module + "/router/routertest/...", "testing/..."},
 	},
@@ -183,6 +196,8 @@ func TestImportRulesRefuseWhatTheyName(t *testing.T) {
 		{"activities have no workflows", module + "/activities", module + "/workflows", false},
 		{"activities have no configuration", module + "/activities", "github.com/spf13/viper", false},
 		{"worker wires the router", module + "/worker", module + "/router", true},
+		{"configuration wires nothing", module + "/worker/config", module + "/activities", false},
+		{"schemas know no configuration", module + "/worker/schema", module + "/worker/config", false},
 		{"worker has no samples", module + "/worker", module + "/samples/refund", false},
 		{"worker has no command line", module + "/worker", "github.com/spf13/cobra", false},
 	} {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/worker/config"
+	"github.com/onceward/onceward/worker/schema"
 )
 
 // Defaults of a tool's Spec.
@@ -30,13 +32,9 @@ func resolve(cfg Config, agent onceward.Agent, receiver any) (*activities.Agent,
 	if !identifier.MatchString(agent.Name) {
 		return nil, fmt.Errorf("name %q is not 1 to 64 characters of A-Z a-z 0-9 _ -", agent.Name)
 	}
-	task, ok := cfg.Task(agent.Task)
-	if !ok {
-		names := make([]string, len(cfg.Tasks))
-		for i, t := range cfg.Tasks {
-			names[i] = t.Name
-		}
-		return nil, fmt.Errorf("the configuration has no task class %q%s", agent.Task, didYouMean(agent.Task, names))
+	task, err := cfg.Task(agent.Task)
+	if err != nil {
+		return nil, err
 	}
 	out := &activities.Agent{Tools: map[string]activities.Tool{}}
 	out.Manifest = onceward.Manifest{Type: onceward.ItemManifest, Plan: plan(cfg, agent.Name, task), Instructions: agent.Instructions}
@@ -62,7 +60,7 @@ func resolve(cfg Config, agent onceward.Agent, receiver any) (*activities.Agent,
 	return out, errors.Join(mistakes...)
 }
 
-func plan(cfg Config, agent string, task Task) onceward.Plan {
+func plan(cfg Config, agent string, task config.Task) onceward.Plan {
 	return onceward.Plan{
 		Version: onceward.ManifestVersion, Agent: agent, Task: task.Name,
 		Models:    append([]string{task.Model}, task.FallbackModels...),
@@ -74,7 +72,7 @@ func plan(cfg Config, agent string, task Task) onceward.Plan {
 
 // requirements tightens the task class by the agent and by what it declares,
 // and refuses what no deployment can meet.
-func requirements(cfg Config, task Task, agent onceward.Agent) (onceward.Requirements, error) {
+func requirements(cfg Config, task config.Task, agent onceward.Agent) (onceward.Requirements, error) {
 	need, err := task.Requires.Tighten(agent.Requires)
 	if err != nil {
 		return need, fmt.Errorf("requires of the agent and of task class %s: %w", task.Name, err)
@@ -87,7 +85,7 @@ func requirements(cfg Config, task Task, agent onceward.Agent) (onceward.Require
 	if err != nil {
 		return need, err
 	}
-	if misses := cfg.unmet(task, need); misses != nil {
+	if misses := cfg.Unmet(task, need); misses != nil {
 		return need, fmt.Errorf("no deployment of task class %s can serve it: %s", task.Name, strings.Join(misses, "; "))
 	}
 	return need, nil
@@ -112,7 +110,7 @@ func addTool(cfg Config, out *activities.Agent, tool onceward.Tool, receiver any
 	if err != nil {
 		return err
 	}
-	input, err := newSchema(tool.Input, tool.Kind == onceward.KindWrite)
+	input, err := schema.New(tool.Input, tool.Kind == onceward.KindWrite)
 	if err != nil {
 		return err
 	}
@@ -183,40 +181,28 @@ func checkSpec(cfg Config, tool onceward.Tool) error {
 	return nil
 }
 
-func outputSchema(output *onceward.Output) (*schema, error) {
+func outputSchema(output *onceward.Output) (*schema.Schema, error) {
 	if output == nil {
 		return nil, nil
 	}
 	if !identifier.MatchString(output.Name) {
 		return nil, fmt.Errorf("output: the name %q is not 1 to 64 characters of A-Z a-z 0-9 _ -", output.Name)
 	}
-	s, err := newSchema(output.Type, false)
+	s, err := schema.New(output.Type, false)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	return s, nil
 }
 
-// validateAnswer checks a final answer. Blank is no answer, and one of two equal
-// keys would be chosen silently by who reads it.
-func (s *schema) validateAnswer(text string) error {
-	if strings.TrimSpace(text) == "" {
-		return errors.New("it is empty")
-	}
-	if err := s.Validate(json.RawMessage(text)); err != nil {
-		return err
-	}
-	return onceward.CheckKeys([]byte(text))
-}
-
 // checkAnswer judges a final answer by its schema and then by the agent.
-func checkAnswer(shape *schema, accept func(context.Context, string) error) func(context.Context, string) error {
+func checkAnswer(shape *schema.Schema, accept func(context.Context, string) error) func(context.Context, string) error {
 	if shape == nil && accept == nil {
 		return nil
 	}
 	return func(ctx context.Context, text string) (err error) {
 		if shape != nil {
-			if err := shape.validateAnswer(text); err != nil {
+			if err := shape.ValidateAnswer(text); err != nil {
 				return fmt.Errorf("output: %w", err)
 			}
 		}

@@ -3,11 +3,18 @@ package worker
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
+
+	"github.com/onceward/onceward/worker/config"
 )
+
+// Config is what New takes: a configuration as package config reads and checks
+// it. A worker's own file is all that most programs need of that package.
+type Config = config.Config
+
+// Load reads and checks the configuration of a file, as config.Load does.
+func Load(path string) (Config, error) { return config.Load(path) }
 
 // Dial connects to the Temporal service of a configuration. It ends with ctx;
 // the caller closes the client.
@@ -21,25 +28,4 @@ func Dial(ctx context.Context, cfg Config) (client.Client, error) {
 		return nil, fmt.Errorf("dial temporal at %s: %w", cfg.Temporal.Address, err)
 	}
 	return c, nil
-}
-
-// Options returns the SDK's options, for a caller that adds to them. They log to
-// the default logger of log/slog.
-func (t Temporal) Options() (client.Options, error) {
-	options := client.Options{
-		HostPort:  t.Address,
-		Namespace: t.Namespace,
-		Logger:    log.NewStructuredLogger(slog.Default()),
-	}
-	if t.TLS != nil {
-		tls, err := t.TLS.config()
-		if err != nil {
-			return client.Options{}, fmt.Errorf("dial temporal: temporal.tls: %w", err)
-		}
-		options.ConnectionOptions.TLS = tls
-	}
-	if !t.APIKey.Empty() { // the SDK turns TLS on with it
-		options.Credentials = client.NewAPIKeyStaticCredentials(t.APIKey.Reveal())
-	}
-	return options, nil
 }

@@ -1,8 +1,8 @@
-// Package worker reads the configuration and wires an agent's worker: it makes
-// the JSON schemas of tools, binds them to the instances that carry them out,
-// and runs the two SDK workers of a process, one for runs and model calls, one
-// for commits and reconciliations.
+// Package worker wires an agent's worker: it binds tools to the instances that
+// carry them out, makes their JSON schemas, and runs the two SDK workers of a
+// process, one for runs and model calls, one for commits and reconciliations.
 //
 // Everything that can be refused is refused before the first task is polled:
-// [Load] and [New] check the configuration, [Worker.Register] checks an agent.
+// [Load] and [New] check the configuration, which package config reads, and
+// [Worker.Register] checks an agent.
 package worker

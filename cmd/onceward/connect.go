@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 )
@@ -19,11 +19,11 @@ const (
 
 // temporal returns where Temporal is: flags before all else, then the file with
 // its documented overrides, or without a file the environment, then the defaults.
-func (o *options) temporal(getenv func(string) string) (worker.Temporal, error) {
-	t := worker.Temporal{Address: "127.0.0.1:7233", Namespace: "default"}
+func (o *options) temporal(getenv func(string) string) (config.Temporal, error) {
+	t := config.Temporal{Address: "127.0.0.1:7233", Namespace: "default"}
 	if o.config != "" {
 		var err error
-		if t, err = worker.LoadTemporal(o.config); err != nil {
+		if t, err = config.LoadTemporal(o.config); err != nil {
 			return t, err
 		}
 	} else {
@@ -42,7 +42,7 @@ func override(field *string, value string) {
 }
 
 // dial connects quietly: the SDK's own log is none of an operator's concern.
-func (o *options) dial(ctx context.Context) (client.Client, worker.Temporal, error) {
+func (o *options) dial(ctx context.Context) (client.Client, config.Temporal, error) {
 	t, err := o.temporal(os.Getenv)
 	if err != nil {
 		return nil, t, err

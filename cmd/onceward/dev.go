@@ -15,6 +15,7 @@ import (
 	"github.com/onceward/onceward/cmd/onceward/internal/local"
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 // The documented ports of Temporal and of its UI.
@@ -96,7 +97,7 @@ func loadStack(stack *local.Stack) (worker.Config, error) {
 	if err != nil {
 		return worker.Config{}, fmt.Errorf("read configuration: %w", err)
 	}
-	return worker.Parse(stack.ConfigFile, text, nil)
+	return config.Parse(stack.ConfigFile, text, nil)
 }
 
 // serverConfig takes the documented ports where they are free and nothing else

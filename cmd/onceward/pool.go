@@ -17,6 +17,7 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/cmd/onceward/internal/show"
 	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 func poolCommand(o *options) *cobra.Command {
@@ -123,7 +124,7 @@ operator has disabled is not tested.`,
 // withPool connects and finds out which pool is meant.
 func (o *options) withPool(ctx context.Context, name string, do func(c client.Client, pool string) error) error {
 	if name == "" && o.config != "" {
-		cfg, err := worker.LoadUnkeyed(o.config)
+		cfg, err := config.LoadUnkeyed(o.config)
 		if err != nil {
 			return err
 		}

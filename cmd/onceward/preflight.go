@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/onceward/onceward/cmd/onceward/internal/show"
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 func preflightCommand(o *options) *cobra.Command {
@@ -30,11 +30,11 @@ Exit code 1: a task class has no route, or a single loss leaves it none.`,
 			if err := required(cmd.Flags(), "config"); err != nil {
 				return err
 			}
-			cfg, err := worker.LoadUnkeyed(o.config)
+			cfg, err := config.LoadUnkeyed(o.config)
 			if err != nil {
 				return err
 			}
-			report := worker.NewPreflight(cfg)
+			report := config.NewPreflight(cfg)
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), report)
 			} else {
@@ -48,7 +48,7 @@ Exit code 1: a task class has no route, or a single loss leaves it none.`,
 }
 
 // stranded names the task classes that one loss leaves without a route.
-func stranded(report worker.Preflight) error {
+func stranded(report config.Preflight) error {
 	if report.OK {
 		return nil
 	}
@@ -66,7 +66,7 @@ func stranded(report worker.Preflight) error {
 	return errors.Join(errs...)
 }
 
-func printPreflight(w io.Writer, report worker.Preflight) error {
+func printPreflight(w io.Writer, report config.Preflight) error {
 	var b strings.Builder
 	if len(report.Tasks) == 0 {
 		b.WriteString("the configuration has no task class\n")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 // pair is two resources of two accounts in one region; none of their
@@ -70,7 +70,7 @@ func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
 				}
 			}
 			code, out, _ = call(t, "", "preflight", "--json", "--config", pairFile(t, c.region, c.tools))
-			var report worker.Preflight
+			var report config.Preflight
 			if err := json.Unmarshal([]byte(out), &report); err != nil || report.OK != (c.code == 0) || code != c.code {
 				t.Errorf("exit %d, JSON %s, %v", code, out, err)
 			}

@@ -77,7 +77,7 @@ func samples(c client.Client, cfg worker.Config, paymentsURL string) (*worker.Wo
 		{refund.Refunds, refund.RefundWorkflow, &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}},
 		{quiz.Quizzes, quiz.QuizWorkflow, nil},
 	} {
-		if _, ok := cfg.Task(sample.agent.Task); !ok {
+		if _, err := cfg.Task(sample.agent.Task); err != nil {
 			continue
 		}
 		if err := w.Register(sample.workflow, sample.agent, sample.activities); err != nil {

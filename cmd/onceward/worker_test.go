@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 const ablePool = `
@@ -33,7 +33,7 @@ func TestWorkerRegistersTheSamplesThatTheConfigurationHasATaskFor(t *testing.T) 
 		for task := range strings.FieldsSeq(tasks) {
 			text += "  " + task + ": {model: m, max_output_tokens: 50}\n"
 		}
-		cfg, err := worker.Parse("onceward.yaml", []byte(text), nil)
+		cfg, err := config.Parse("onceward.yaml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

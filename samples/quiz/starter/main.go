@@ -23,6 +23,7 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/samples/quiz"
 	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 func main() {
@@ -85,7 +86,7 @@ func checkTopic(topic string) error {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	at, err := worker.LoadTemporal(o.config) // the credentials of resources are the worker's alone
+	at, err := config.LoadTemporal(o.config) // the credentials of resources are the worker's alone
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 func main() {
@@ -78,7 +79,7 @@ func checkOrder(order string) error {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	at, err := worker.LoadTemporal(o.config) // the credentials of resources are the worker's alone
+	at, err := config.LoadTemporal(o.config) // the credentials of resources are the worker's alone
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/onceward/onceward/router/routertest"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/samples/refund/payments"
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 const (
@@ -81,7 +81,7 @@ func Pool(ctx context.Context, cfg Config) (Told, error) {
 	if err != nil {
 		return s, fmt.Errorf("read configuration: %w", err)
 	}
-	parsed, err := worker.Parse(s.stack.ConfigFile, text, nil)
+	parsed, err := config.Parse(s.stack.ConfigFile, text, nil)
 	if err != nil {
 		return s, err
 	}

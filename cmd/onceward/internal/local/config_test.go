@@ -8,7 +8,7 @@ import (
 
 	"github.com/onceward/onceward/cmd/onceward/internal/devserver"
 	"github.com/onceward/onceward/router/routertest"
-	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
 
 func TestConfigurationIsOneThatTheWorkerAccepts(t *testing.T) {
@@ -27,7 +27,7 @@ func TestConfigurationIsOneThatTheWorkerAccepts(t *testing.T) {
 		"the product's": {},
 		"a demo's":      {Heartbeat: 2 * time.Second, StickyTimeout: time.Second, Lease: 15 * time.Second, Attempt: 20 * time.Second},
 	} {
-		cfg, err := worker.Parse(filepath.Join(dir, "onceward.yaml"), configuration(s, timing, whole), nil)
+		cfg, err := config.Parse(filepath.Join(dir, "onceward.yaml"), configuration(s, timing, whole), nil)
 		if err != nil {
 			t.Fatalf("timing of %s: %v", name, err)
 		}
@@ -40,7 +40,7 @@ func TestConfigurationIsOneThatTheWorkerAccepts(t *testing.T) {
 			t.Errorf("timing of %s: %v", name, err)
 		}
 	}
-	single, err := worker.Parse(filepath.Join(dir, "onceward.yaml"), configuration(s, Timing{}, view{queue: "single", pool: "single", only: []string{Members[1].Name}}), nil)
+	single, err := config.Parse(filepath.Join(dir, "onceward.yaml"), configuration(s, Timing{}, view{queue: "single", pool: "single", only: []string{Members[1].Name}}), nil)
 	if err != nil || single.Temporal.TaskQueue != "single" || single.Pool.Name != "single" || len(single.Pool.Resources) != 1 || single.Pool.Resources[0].Name != Members[1].Name {
 		t.Errorf("a view of one resource is %+v, %v", single.Pool, err)
 	}

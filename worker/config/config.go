@@ -1,14 +1,15 @@
-package worker
+package config
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/onceward/onceward"
 )
 
 // Config is a checked configuration: what Load returns. One that was made in
-// code is checked by New. It holds credentials, as Secrets, and is a value; its
-// slices must not be changed after New. The zero value is refused.
+// code is checked by worker.New. It holds credentials, as Secrets, and is a value; its
+// slices must not be changed after that. The zero value is refused.
 //
 // Environment variables override the file only under these names:
 //
@@ -133,14 +134,16 @@ type Task struct {
 	Degraded        onceward.Outcome // default unavailable
 }
 
-// Task returns the task class of a name.
-func (c Config) Task(name string) (Task, bool) {
-	for _, task := range c.Tasks {
+// Task returns the task class of a name, or an error that says which it may mean.
+func (c Config) Task(name string) (Task, error) {
+	names := make([]string, len(c.Tasks))
+	for i, task := range c.Tasks {
 		if task.Name == name {
-			return task, true
+			return task, nil
 		}
+		names[i] = task.Name
 	}
-	return Task{}, false
+	return Task{}, fmt.Errorf("the configuration has no task class %q%s", name, didYouMean(name, names))
 }
 
 // longestAttempt returns the longest attempt timeout of any task class.

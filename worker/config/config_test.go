@@ -1,4 +1,4 @@
-package worker
+package config
 
 import (
 	"errors"
@@ -37,9 +37,9 @@ func TestSmallConfigurationGetsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, ok := cfg.Task("refund")
-	if !ok {
-		t.Fatal("task refund is missing")
+	task, err := cfg.Task("refund")
+	if err != nil {
+		t.Fatal(err)
 	}
 	r := cfg.Pool.Resources[0]
 	for _, check := range []struct {
@@ -102,7 +102,7 @@ func TestChatCompletionsIsReadAndClaimsOnlyWhatItCarries(t *testing.T) {
 
 func TestExampleFileLoads(t *testing.T) {
 	t.Setenv("ONCEWARD_SWEDENCENTRAL_KEY", "k")
-	cfg, err := Load("../onceward.example.yaml")
+	cfg, err := Load("../../onceward.example.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestNamesKeepCaseAndDots(t *testing.T) {
 		t.Errorf("resource %s at %s", got.Name, got.BaseURL)
 	}
 	for _, name := range []string{"Refund", "refund", "refund.v2"} {
-		if _, ok := cfg.Task(name); !ok {
+		if _, err := cfg.Task(name); err != nil {
 			t.Errorf("task %s is missing", name)
 		}
 	}

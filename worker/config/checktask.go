@@ -1,4 +1,4 @@
-package worker
+package config
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ func checkModels(c Config, t Task, at func(string) string, refuse refusal) bool 
 func checkServed(c Config, t Task, at func(string) string, refuse refusal) {
 	need := t.Requires
 	need.OutputTokens = max(need.OutputTokens, t.MaxOutputTokens)
-	if misses := c.unmet(t, need); misses != nil {
+	if misses := c.Unmet(t, need); misses != nil {
 		refuse(at("requires"), "no deployment of %s meets it: %s", strings.Join(append([]string{t.Model}, t.FallbackModels...), ", "), strings.Join(misses, "; "))
 		return
 	}
@@ -103,9 +103,9 @@ func (c Config) candidates(t Task) []candidate {
 	return out
 }
 
-// unmet says for each candidate of a task what it lacks, or returns nil when
+// Unmet says for each candidate of a task what it lacks, or returns nil when
 // one of them lacks nothing.
-func (c Config) unmet(t Task, need onceward.Requirements) []string {
+func (c Config) Unmet(t Task, need onceward.Requirements) []string {
 	var misses []string
 	for _, cand := range c.candidates(t) {
 		missing := need.Missing(cand.deployment.Capability, cand.resource.Region, cand.resource.SafetyPolicy)

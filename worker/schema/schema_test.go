@@ -1,4 +1,4 @@
-package worker
+package schema
 
 import (
 	"encoding/json"
@@ -84,14 +84,14 @@ func TestSchemasAreStrict(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for range 20 {
-				s, err := newSchema(row.typ, true)
+				s, err := New(row.typ, true)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !sameJSON(t, string(s.JSON), row.want) {
 					t.Fatalf("schema\n%s\nwant\n%s", s.JSON, row.want)
 				}
-				again, err := newSchema(row.typ, true)
+				again, err := New(row.typ, true)
 				if err != nil || string(again.JSON) != string(s.JSON) {
 					t.Fatalf("two builds differ:\n%s\n%s", s.JSON, again.JSON)
 				}
@@ -104,7 +104,7 @@ func TestSchemasAreStrict(t *testing.T) {
 }
 
 func TestPropertiesKeepTheOrderOfTheFields(t *testing.T) {
-	s, err := newSchema(reflect.TypeFor[plain](), false)
+	s, err := New(reflect.TypeFor[plain](), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestTypesWithoutAStrictSchemaAreRefusedByField(t *testing.T) {
 		want  string
 	}{
 		{"not a struct", reflect.TypeFor[string](), false, "string is not a struct; wrap it in one, so that every value has a name"},
-		{"pointer", reflect.TypeFor[*line](), false, "*worker.line is not a struct; wrap it in one, so that every value has a name"},
+		{"pointer", reflect.TypeFor[*line](), false, "*schema.line is not a struct; wrap it in one, so that every value has a name"},
 		{"map", reflect.TypeFor[struct {
 			Tags map[string]string `json:"tags"`
 		}](), false, "field tags: a map has no strict schema; use a list of structs with the fields name and value"},
@@ -155,7 +155,7 @@ func TestTypesWithoutAStrictSchemaAreRefusedByField(t *testing.T) {
 		}](), false, "field lines[].m: a map has no strict schema; use a list of structs with the fields name and value"},
 		{"any", reflect.TypeFor[struct{ V any }](), false, "field V: interface {} says nothing to the model; use a concrete type"},
 		{"raw JSON", reflect.TypeFor[struct{ V json.RawMessage }](), false, "field V: json.RawMessage writes its own JSON, which no schema can be made of; use a struct or a plain type"},
-		{"own JSON", reflect.TypeFor[struct{ V odd }](), false, "field V: worker.odd writes its own JSON, which no schema can be made of; use a struct or a plain type"},
+		{"own JSON", reflect.TypeFor[struct{ V odd }](), false, "field V: schema.odd writes its own JSON, which no schema can be made of; use a struct or a plain type"},
 		{"channel", reflect.TypeFor[struct{ C chan int }](), false, `field C: chan int has no JSON form; take it out, or tag it json:"-"`},
 		{"function", reflect.TypeFor[struct{ F func() }](), false, `field F: func() has no JSON form; take it out, or tag it json:"-"`},
 		{"number as text", reflect.TypeFor[struct {
@@ -177,13 +177,13 @@ func TestTypesWithoutAStrictSchemaAreRefusedByField(t *testing.T) {
 		}](), true, "field in.ActionID: the model must not choose the key of an effect; leave the field out, Action.Key is made from the action id"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := newSchema(row.typ, row.write)
+			_, err := New(row.typ, row.write)
 			if err == nil || err.Error() != row.want {
 				t.Errorf("refused with %v, want %s", err, row.want)
 			}
 		})
 	}
-	if _, err := newSchema(reflect.TypeFor[struct {
+	if _, err := New(reflect.TypeFor[struct {
 		K string `json:"idempotency_key"`
 	}](), false); err != nil {
 		t.Errorf("a read tool may look an idempotency key up: %v", err)
@@ -199,7 +199,7 @@ func TestArgumentsAreCheckedInWordsForTheModel(t *testing.T) {
 		Size   uint8   `json:"size,omitempty"`
 		Parent *linked `json:"parent,omitempty"`
 	}
-	s, err := newSchema(reflect.TypeFor[in](), true)
+	s, err := New(reflect.TypeFor[in](), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestArgumentsAreCheckedInWordsForTheModel(t *testing.T) {
 }
 
 func TestOutputsReadTheirOwnSchemaBack(t *testing.T) {
-	s, err := newSchema(reflect.TypeFor[plain](), true)
+	s, err := New(reflect.TypeFor[plain](), true)
 	if err != nil {
 		t.Fatal(err)
 	}

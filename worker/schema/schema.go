@@ -1,9 +1,10 @@
-package worker
+package schema
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,16 +24,16 @@ const (
 
 const emptyMark = "no properties"
 
-// schema is the strict JSON schema of a Go type: every key required, optional
+// Schema is the strict JSON schema of a Go type: every key required, optional
 // ones nullable, no other keys. It is immutable and safe for concurrent use.
-type schema struct {
+type Schema struct {
 	JSON  json.RawMessage // compact, the same on every build
 	check *jsonschema.Resolved
 }
 
-// newSchema makes the schema of a struct type. forWrite refuses fields that pose
+// New makes the schema of a struct type. forWrite refuses fields that pose
 // as the idempotency key: the model would make a new one for the same effect.
-func newSchema(t reflect.Type, forWrite bool) (*schema, error) {
+func New(t reflect.Type, forWrite bool) (*Schema, error) {
 	if t == nil || t.Kind() != reflect.Struct || t == timeType {
 		return nil, fmt.Errorf("%v is not a struct; wrap it in one, so that every value has a name", t)
 	}
@@ -54,12 +55,12 @@ func newSchema(t reflect.Type, forWrite bool) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolve schema of %s: %w", t, err)
 	}
-	return &schema{JSON: encoded, check: check}, nil
+	return &Schema{JSON: encoded, check: check}, nil
 }
 
 // Validate checks JSON from a model. Its error is written for the model: one
 // line for each thing to correct, with the key. Blank means {}.
-func (s *schema) Validate(raw json.RawMessage) error {
+func (s *Schema) Validate(raw json.RawMessage) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
@@ -77,6 +78,18 @@ func (s *schema) Validate(raw json.RawMessage) error {
 		return fmt.Errorf("the value does not match the schema: %w", err)
 	}
 	return fmt.Errorf("%s", strings.Join(e.found, "\n"))
+}
+
+// ValidateAnswer checks a final answer. Blank is no answer, and one of two equal
+// keys would be chosen silently by who reads it.
+func (s *Schema) ValidateAnswer(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("it is empty")
+	}
+	if err := s.Validate(json.RawMessage(text)); err != nil {
+		return err
+	}
+	return onceward.CheckKeys([]byte(text))
 }
 
 // built is a schema under construction.
