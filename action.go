@@ -76,7 +76,8 @@ const (
 	StateAwaitingOperator ActionState = "awaiting_operator"
 	StateCommitted        ActionState = "committed"
 	StateRejected         ActionState = "rejected"
-	StateUnknown          ActionState = "unknown" // closed from outside, without a receipt
+	StateUnknown          ActionState = "unknown"  // closed from outside, without a receipt
+	StateReversed         ActionState = "reversed" // told as made or submitted, and failed after all: a person decides
 )
 
 // Final reports whether the state carries a receipt that never changes.

@@ -103,9 +103,15 @@ type ActInput struct {
 	Args     json.RawMessage `json:"args"`
 	CallID   string          `json:"call_id"`
 	Run      string          `json:"run"` // the workflow id of the run that proposes it
-	Policy   WritePolicy     `json:"policy"`
-	// Repeated: this run's own ledger already holds a final receipt of the id.
+	// RunID tells the runs of one workflow id apart. It is the same over resets,
+	// continue-as-new and workflow retries; empty in inputs of earlier builds.
+	RunID  string      `json:"run_id,omitempty"`
+	Policy WritePolicy `json:"policy"`
+	// Repeated: this run has proposed the id before.
 	Repeated bool `json:"repeated,omitempty"`
+	// Submit: the run waits no longer for an effect that the product has accepted;
+	// the model hears submitted, and the Action is told that it does.
+	Submit bool `json:"submit,omitempty"`
 	// AttachOnly reads an action and never starts it: the run is ending.
 	AttachOnly bool `json:"attach_only,omitempty"`
 }
@@ -122,10 +128,14 @@ type WritePolicy struct {
 	KeyTTL       time.Duration `json:"key_ttl"`
 	ReadHorizon  time.Duration `json:"read_horizon"`
 	VerifyByRead bool          `json:"verify_by_read,omitempty"`
+	// Submit is how long a run waits for an effect that the product has accepted
+	// before the model hears submitted. Zero, in manifests of earlier builds: until
+	// its deadline.
+	Submit time.Duration `json:"submit,omitempty"`
 }
 
-// ActResult is the result of Act. Pending means that the action goes on; Output
-// is set otherwise.
+// ActResult is the result of Act. Pending means that the run has to wait; Output
+// is set otherwise. An action that was submitted goes on all the same.
 type ActResult struct {
 	Pending bool          `json:"pending,omitempty"`
 	Receipt ActionReceipt `json:"receipt"`
@@ -135,13 +145,14 @@ type ActResult struct {
 }
 
 // ActionInput is the input of the Action workflow. With Resolve set it only
-// records an operator's decision about an action that was closed without a
-// receipt, and never commits.
+// records something about an action that was closed, and never commits or reads: an
+// operator's decision where there was no receipt or, as status reversed, the news
+// that a committed effect failed after all, about which a person then decides.
 type ActionInput struct {
 	Act     ActInput `json:"act"`
 	Resolve *Resolve `json:"resolve,omitempty"`
-	// Commits and Reconciled are those of the executions before a resolve-only
-	// one: a decision must not make an effect look as if nobody had sent it.
+	// Commits and Reconciled are those of the executions before a recording one:
+	// a decision must not make an effect look as if nobody had sent it.
 	Commits    int `json:"commits,omitempty"`
 	Reconciled int `json:"reconciled,omitempty"`
 }

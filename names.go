@@ -27,7 +27,8 @@ const (
 	UpdateComplete = "onceward.complete" // run: update and signal
 	UpdateResolve  = "onceward.resolve"  // action: update and signal
 
-	SignalReceipt = "onceward.receipt" // run: an action tells the run that started it
+	SignalReceipt   = "onceward.receipt"   // run: an action tells the run that started it
+	SignalSubmitted = "onceward.submitted" // action: a model heard that it is submitted
 
 	QueryStatus     = "onceward.status"
 	QueryTranscript = "onceward.transcript"

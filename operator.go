@@ -35,6 +35,7 @@ func (r Resolve) Validate() error {
 type Complete struct {
 	By   string `json:"by"`
 	Text string `json:"text"`
+	Note string `json:"note,omitempty"` // for the record; the caller reads Text
 }
 
 // Validate refuses a completion that is not complete.
@@ -42,7 +43,21 @@ func (c Complete) Validate() error {
 	if c.Text == "" {
 		return errors.New("complete: text is empty")
 	}
+	if err := operatorText("complete", c.By, c.Note); err != nil {
+		return err
+	}
 	return operatorText("complete", c.By, c.Text)
+}
+
+// Validate refuses a report that does not say who reports what.
+func (r Reversal) Validate() error {
+	switch {
+	case strings.TrimSpace(r.Reason) == "":
+		return errors.New("reverse: reason is empty: say what the product reports")
+	case len(r.Reason) > MaxReason:
+		return fmt.Errorf("reverse: reason has %d bytes, at most %d", len(r.Reason), MaxReason)
+	}
+	return operatorText("reverse", r.By, r.Reason)
 }
 
 func operatorText(what, by, text string) error {

@@ -35,9 +35,12 @@ type Result struct {
 	Failure     *Failure        `json:"failure,omitempty"` // of outcome failed and unavailable
 	Reason      string          `json:"reason,omitempty"`
 	CompletedBy string          `json:"completed_by,omitempty"` // the person of a manual completion
+	Note        string          `json:"note,omitempty"`         // theirs, for the record
 	Actions     []ActionReceipt `json:"actions"`
 	Turns       int             `json:"turns"`
 	Use         Use             `json:"use"`
+	Refused     []string        `json:"refused,omitempty"`      // what operators sent and the run did not take, and why
+	More        int             `json:"refused_more,omitempty"` // refusals beyond those
 }
 
 // Status is the answer of the query onceward.status.
@@ -51,5 +54,6 @@ type Status struct {
 	Budget   Budget          `json:"budget"`
 	Deadline string          `json:"deadline"` // RFC 3339, of machine time as it stands
 	Actions  []ActionReceipt `json:"actions"`
-	Refused  []string        `json:"refused,omitempty"` // operator signals that were refused, and why
+	Refused  []string        `json:"refused,omitempty"`      // operator signals that were refused, and why
+	More     int             `json:"refused_more,omitempty"` // refusals beyond those
 }

@@ -18,6 +18,8 @@ const (
 	StatusAccepted  ReceiptStatus = "accepted"  // the product took it and has not finished
 	StatusAbsent    ReceiptStatus = "absent"    // a read found nothing
 	StatusUnknown   ReceiptStatus = "unknown"   // nobody can say
+	StatusConflict  ReceiptStatus = "conflict"  // neither made nor refused as asked: a person decides
+	StatusReversed  ReceiptStatus = "reversed"  // it failed after all; of reports, never of a commit or a read
 )
 
 // Bounds of the free fields of a receipt, in bytes.
@@ -44,6 +46,12 @@ func Rejected(reason string) Receipt { return Receipt{Status: StatusRejected, Re
 // Accepted returns the receipt of an effect that the product has taken and not
 // finished; the reconciliation read goes on until it is committed or rejected.
 func Accepted(ref string) Receipt { return Receipt{Status: StatusAccepted, Ref: ref} }
+
+// Conflict returns the receipt of an answer that is neither yes nor no and that
+// asking again will not change: the key was used with other content, or the
+// product has stored a failure under it. It is no refusal, because the effect may
+// exist, and nothing is sent again: a person looks at the product and decides.
+func Conflict(reason string) Receipt { return Receipt{Status: StatusConflict, Reason: reason} }
 
 // Absent returns the receipt of a reconciliation read that found nothing.
 func Absent() Receipt { return Receipt{Status: StatusAbsent} }
@@ -86,7 +94,8 @@ const (
 type ActionReceipt struct {
 	ActionID   ActionID    `json:"action_id"`
 	Agent      string      `json:"agent"`
-	Run        string      `json:"run"` // the workflow id of the run that started it
+	Run        string      `json:"run"`              // the workflow id of the run that started it
+	RunID      string      `json:"run_id,omitempty"` // which of the runs of that id: see ActInput.RunID
 	Tool       string      `json:"tool"`
 	Digest     string      `json:"digest"` // of tool name and material arguments
 	Status     ActionState `json:"status"`
@@ -99,7 +108,17 @@ type ActionReceipt struct {
 	Note       string      `json:"note,omitempty"` // the operator's
 	Version    int         `json:"version"`        // of the state; a decision names the version it decides
 	Refused    []string    `json:"refused,omitempty"`
+	More       int         `json:"refused_more,omitempty"` // refusals beyond those that Refused lists
+	Reversal   *Reversal   `json:"reversal,omitempty"`     // nil: nobody has reported that it failed after all
 	At         time.Time   `json:"at"`
+}
+
+// Reversal is the news that an effect which was told as committed or submitted
+// failed after all. The zero value is refused.
+type Reversal struct {
+	By     string    `json:"by"` // who reports it
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at,omitzero"` // when it was recorded
 }
 
 // Outcome returns the receipt a tool would have given, for a final state.
@@ -111,7 +130,7 @@ func (r ActionReceipt) Outcome() Receipt {
 		return Receipt{Status: StatusRejected, Ref: r.Ref, Reason: r.Reason}
 	case StateAccepted:
 		return Receipt{Status: StatusAccepted, Ref: r.Ref}
-	case StateProposed, StateCommitting, StateReconciling, StateAwaitingOperator, StateUnknown:
+	case StateProposed, StateCommitting, StateReconciling, StateAwaitingOperator, StateUnknown, StateReversed:
 		return Receipt{Status: StatusUnknown, Reason: r.Reason}
 	default:
 		return Receipt{Status: StatusUnknown, Reason: r.Reason}

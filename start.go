@@ -121,6 +121,9 @@ type Carry struct {
 	Started   time.Time       `json:"started"` // of the chain
 	Committed bool            `json:"committed"`
 	Repair    Repair          `json:"repair,omitempty"` // that every attempt needs
+	RunID     string          `json:"run_id,omitempty"` // of the chain: see ActInput.RunID
+	Refused   []string        `json:"refused,omitempty"`
+	More      int             `json:"refused_more,omitempty"`
 }
 
 // TranscriptQuery is the argument of the query onceward.transcript: items

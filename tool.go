@@ -38,8 +38,9 @@ type Spec struct {
 	// Keyed declares that the product deduplicates by Action.Key, so that a
 	// commit may be sent again with the same key when the read finds nothing.
 	Keyed bool
-	// KeyTTL is how long the product remembers a key; zero is 24 h. An action
-	// that is older waits for an operator instead of being sent again.
+	// KeyTTL is how long the product remembers a key; zero is 24 h. An action of a
+	// Keyed tool whose first commit is older waits for an operator instead of being
+	// sent again, also where Settle is declared.
 	KeyTTL time.Duration
 	// ReadHorizon is how far back the reconciliation read can see; zero is 30
 	// days. Past it "not found" proves nothing.
@@ -50,8 +51,8 @@ type Spec struct {
 	// VerifyByRead asks for a read after a commit that the product answered
 	// with success; the receipt then says verified_by read.
 	VerifyByRead bool
-	// Once withdraws the tool from the model after its first committed receipt
-	// in a run.
+	// Once withdraws the tool from the model after its first committed or
+	// submitted receipt in a run.
 	Once bool
 }
 
@@ -129,11 +130,13 @@ func Read[R, I, O any](spec Spec, fn func(R, context.Context, I) (O, error)) Too
 //
 // commit reports a business refusal as Rejected(reason) with a nil error. Any
 // error it returns means that nobody knows whether the effect exists: it is
-// reconciled by find and never sent again blindly. commit must not let its HTTP
+// reconciled by find and never sent again blindly. Conflict(reason) is an answer
+// that only a person can take further. activities.CommitAnswer tells them apart by
+// the status of an HTTP answer. commit must not let its HTTP
 // client send twice: net/http re-sends a POST that carries an Idempotency-Key
 // header when a reused connection breaks; activities.SendOnce prevents it.
 //
-// find returns Committed, Rejected, Accepted or Absent; an error means that the
+// find returns Committed, Rejected, Accepted, Conflict or Absent; an error means that the
 // read itself failed. I must be a struct; fields that do not make it another
 // effect carry the tag `onceward:"incidental"`.
 func Write[R, I any](
@@ -179,8 +182,8 @@ func Write[R, I any](
 				p.Digest, err = materialDigest(spec.Name, reflect.ValueOf(in))
 				return p, err
 			},
-			Commit: call(r, commit, StatusCommitted, StatusRejected, StatusAccepted, StatusUnknown),
-			Find:   call(r, find, StatusCommitted, StatusRejected, StatusAccepted, StatusAbsent),
+			Commit: call(r, commit, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusUnknown),
+			Find:   call(r, find, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusAbsent),
 		}, nil
 	}
 	return tool

@@ -52,19 +52,63 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 		receipt.Tool, receipt.Digest = in.Tool, in.Digest
 	}
 	if receipt.Tool != in.Tool || receipt.Digest != in.Digest {
-		item := answer(in.CallID, onceward.Receipt{Status: "action_conflict", Ref: receipt.Ref, Reason: fmt.Sprintf(
+		item := answer(in.CallID, told{Status: "action_conflict", Ref: receipt.Ref, Reason: fmt.Sprintf(
 			"action %s was proposed before with other arguments; it is %s and these arguments were not carried out", in.ActionID, receipt.Status)})
 		return onceward.ActResult{Conflict: true, Receipt: receipt, Output: &item}, nil
+	}
+	if in.Submit && receipt.Status == onceward.StateAccepted {
+		if receipt, err = a.submit(ctx, in, receipt); err != nil {
+			return onceward.ActResult{}, err
+		}
+		if receipt.Status == onceward.StateAccepted {
+			item := answer(in.CallID, tell(receipt, in))
+			return onceward.ActResult{Receipt: receipt, Output: &item}, nil
+		}
 	}
 	if !receipt.Status.Final() {
 		return onceward.ActResult{Pending: true, Receipt: receipt}, nil
 	}
-	told := receipt.Outcome()
-	if told.Status == onceward.StatusCommitted && (in.Repeated || receipt.Run != in.Run) {
-		told.Status = "already_committed"
-	}
-	item := answer(in.CallID, told)
+	item := answer(in.CallID, tell(receipt, in))
 	return onceward.ActResult{Receipt: receipt, Output: &item}, nil
+}
+
+// submit tells the action that the model is about to hear of it as submitted, and
+// reads it again after that: what the action decided before it knew goes first.
+func (a *Activities) submit(ctx context.Context, in onceward.ActInput, before onceward.ActionReceipt) (onceward.ActionReceipt, error) {
+	id := in.ActionID.WorkflowID()
+	err := a.client.SignalWorkflow(ctx, id, "", onceward.SignalSubmitted, in.Run)
+	var closed *serviceerror.NotFound
+	if err != nil && !errors.As(err, &closed) {
+		return before, fmt.Errorf("tell action %s that it is submitted: %w", in.ActionID, err)
+	}
+	receipt, err := a.await(ctx, id)
+	if err != nil {
+		return before, fmt.Errorf("read action %s: %w", in.ActionID, err)
+	}
+	return receipt, nil
+}
+
+// told is a receipt as the model reads it.
+type told struct {
+	Status onceward.ReceiptStatus `json:"status"`
+	Ref    string                 `json:"ref,omitempty"`
+	Reason string                 `json:"reason,omitempty"`
+	At     string                 `json:"at,omitempty"` // of what was done before, RFC 3339
+}
+
+// tell says what became of a call. An effect that this run has not just made is
+// told with its time, by the run that made it: two runs of one workflow id are two.
+func tell(receipt onceward.ActionReceipt, in onceward.ActInput) told {
+	outcome := receipt.Outcome()
+	out := told{Status: outcome.Status, Ref: outcome.Ref, Reason: outcome.Reason}
+	other := receipt.Run != in.Run || receipt.RunID != "" && in.RunID != "" && receipt.RunID != in.RunID
+	switch {
+	case out.Status == onceward.StatusCommitted && (in.Repeated || other):
+		out.Status, out.At = "already_committed", receipt.At.UTC().Format(time.RFC3339)
+	case out.Status == onceward.StatusAccepted:
+		out.Status, out.Reason = "submitted", "the product has taken it and has not finished; it goes on by itself"
+	}
+	return out
 }
 
 // await returns the action's receipt if it closes in time, else the state that
@@ -126,7 +170,7 @@ func timedOut(ctx context.Context, err error) bool {
 }
 
 // answer writes a receipt as the model reads it.
-func answer(callID string, r onceward.Receipt) onceward.Item {
+func answer(callID string, r told) onceward.Item {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return onceward.CallError(callID, "internal", err.Error())

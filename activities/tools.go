@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -31,20 +29,17 @@ func ReadFunc(tool Tool) func(context.Context, onceward.ReadInput) (onceward.Ite
 				return onceward.Item{}, err
 			}
 			activity.GetLogger(ctx).Warn("the tool failed for the last time", "tool", tool.Tool.Spec.Name, "error", err)
-			return onceward.CallError(in.CallID, "tool_failed", told(err)), nil
+			return onceward.CallError(in.CallID, "tool_failed", toolError(err)), nil
 		}
 		return outputItem(in.CallID, out), nil
 	}
 }
 
-// told is what the model hears of a tool's last error. The errors of a network
+// toolError is what the model hears of a tool's last error. The errors of a network
 // hold addresses of the inside, which would end in an answer to a customer; they
 // stay in the log and in the history's earlier attempts.
-func told(err error) string {
-	var address *url.Error
-	var network net.Error
-	var op *net.OpError
-	if errors.As(err, &address) || errors.As(err, &network) || errors.As(err, &op) {
+func toolError(err error) string {
+	if network(err) {
 		return "the tool's service did not answer"
 	}
 	return err.Error()
@@ -87,7 +82,9 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 			return onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: clip(err.Error())}, nil
 		case err != nil && !again:
 			return onceward.CommitResult{NotSent: onceward.NotSentReadFailed, Detail: clip(err.Error())}, nil
-		case err == nil && found.Status != onceward.StatusAbsent:
+		case err == nil && found.Status != onceward.StatusAbsent && !(found.Status == onceward.StatusConflict && (again || reset != "")):
+			// A conflict asks a person, who must not be overtaken: where an earlier
+			// commit may be on its way the action reads until it cannot be.
 			return onceward.CommitResult{Receipt: found, VerifiedBy: onceward.VerifiedByRead, Sent: again && reset == ""}, nil
 		case reset != "":
 			return onceward.CommitResult{NotSent: onceward.NotSentReset, Detail: reset}, nil
@@ -103,7 +100,7 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 			err = errors.New(receipt.Reason)
 		}
 		if err != nil {
-			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(clip(err.Error()), onceward.ErrorCommitUnclear, nil)
+			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(clip(err.Error()), onceward.ErrorCommitUnclear, nil, lasting(err))
 		}
 		result := onceward.CommitResult{Receipt: receipt, VerifiedBy: onceward.VerifiedByResponse, Sent: true}
 		if in.VerifyByRead && receipt.Status == onceward.StatusCommitted {

@@ -120,6 +120,10 @@ func addTool(cfg Config, out *activities.Agent, tool onceward.Tool, receiver any
 	return nil
 }
 
+// submitAfter is how long a run waits for an effect that the product has accepted:
+// most settle within seconds, and what takes longer may take days.
+const submitAfter = 30 * time.Second
+
 func toolPlan(cfg Config, tool onceward.Tool) onceward.ToolPlan {
 	spec := tool.Spec
 	p := onceward.ToolPlan{Name: spec.Name, Kind: tool.Kind}
@@ -133,7 +137,7 @@ func toolPlan(cfg Config, tool onceward.Tool) onceward.ToolPlan {
 		Lease: or(spec.Lease, cfg.Actions.Lease), Heartbeat: cfg.Worker.Heartbeat,
 		Settle: spec.Settle, Skew: cfg.Actions.Skew, Keyed: spec.Keyed,
 		KeyTTL: or(spec.KeyTTL, defaultKeyTTL), ReadHorizon: or(spec.ReadHorizon, defaultReadHorizon),
-		VerifyByRead: spec.VerifyByRead,
+		VerifyByRead: spec.VerifyByRead, Submit: submitAfter,
 	}
 	return p
 }

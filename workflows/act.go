@@ -133,10 +133,11 @@ func notRegistered(err error) bool {
 func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (onceward.Item, onceward.Outcome, string) {
 	input := onceward.ActInput{
 		ActionID: call.ActionID, Agent: r.plan.Agent, Tool: call.Tool, Digest: call.Digest, Args: call.Args, CallID: call.CallID,
-		Run: workflow.GetInfo(ctx).WorkflowExecution.ID, Policy: r.tool(call.Tool).Write, Repeated: r.final(call.ActionID),
+		Run: workflow.GetInfo(ctx).WorkflowExecution.ID, RunID: r.runID, Policy: r.tool(call.Tool).Write, Repeated: r.proposed(call.ActionID),
 	}
 	receipts := workflow.GetSignalChannel(ctx, onceward.SignalReceipt)
 	var people time.Duration // waited for people on this call
+	var submit time.Time     // when the wait for an effect that the product has accepted ends
 	for pause := firstAsk; ; {
 		result, err := r.ask(ctx, turn, input)
 		if err != nil && ctx.Err() == nil { // Temporal could not start or read the action; nothing says that it will
@@ -153,10 +154,23 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 		if !result.Pending {
 			r.resumed(ctx)
 			r.withdraw(call.Tool, result)
+			if result.Receipt.Status == onceward.StateAccepted && !workflow.Now(ctx).Before(r.deadline()) {
+				return *result.Output, onceward.OutcomeResultDelayed, fmt.Sprintf("the deadline passed, and %s was submitted", call.ActionID)
+			}
 			return *result.Output, "", ""
 		}
-		person := result.Receipt.Status == onceward.StateAwaitingOperator || result.Receipt.Status == onceward.StateUnknown
+		person := awaitsPerson(result.Receipt.Status)
 		limit := lastAsk
+		if result.Receipt.Status == onceward.StateAccepted && input.Policy.Submit > 0 && !input.Submit {
+			now := workflow.Now(ctx)
+			if submit.IsZero() { // half of the time left, so that the model can still tell somebody
+				submit = now.Add(min(input.Policy.Submit, r.deadline().Sub(now)/2))
+			}
+			if input.Submit = !now.Before(submit); input.Submit {
+				continue
+			}
+			limit = max(min(limit, submit.Sub(now)), minWait)
+		}
 		if person {
 			limit = personAsk
 			r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeUnknown, fmt.Sprintf("a decision about %s: %s", call.ActionID, result.Receipt.Reason))
@@ -229,9 +243,15 @@ func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChann
 	return workflow.Now(ctx).Sub(begin)
 }
 
+// awaitsPerson reports that only a person can take the action further.
+func awaitsPerson(s onceward.ActionState) bool {
+	return s == onceward.StateAwaitingOperator || s == onceward.StateUnknown || s == onceward.StateReversed
+}
+
 // note keeps the newest receipt of each action, in the order of first proposal.
+// What the product has accepted counts as made: it will be, without the run.
 func (r *Run) note(receipt onceward.ActionReceipt) {
-	if receipt.Status == onceward.StateCommitted {
+	if receipt.Status == onceward.StateCommitted || receipt.Status == onceward.StateAccepted {
 		r.committed = true
 	}
 	for i, old := range r.actions {
@@ -256,18 +276,16 @@ func (r *Run) known(input onceward.ActInput, why string) onceward.ActionReceipt 
 	}
 }
 
-func (r *Run) final(id onceward.ActionID) bool {
-	for _, receipt := range r.actions {
-		if receipt.ActionID == id {
-			return receipt.Status.Final()
-		}
-	}
-	return false
+// proposed reports that the ledger holds the action: the model has asked for it
+// before and was answered.
+func (r *Run) proposed(id onceward.ActionID) bool {
+	return slices.ContainsFunc(r.actions, func(receipt onceward.ActionReceipt) bool { return receipt.ActionID == id })
 }
 
 // withdraw takes a tool that is used once away from the model.
 func (r *Run) withdraw(tool string, result onceward.ActResult) {
-	if r.tool(tool).Once && result.Receipt.Status == onceward.StateCommitted && !result.Conflict && !slices.Contains(r.withdrawn, tool) {
+	used := result.Receipt.Status == onceward.StateCommitted || result.Receipt.Status == onceward.StateAccepted
+	if r.tool(tool).Once && used && !result.Conflict && !slices.Contains(r.withdrawn, tool) {
 		r.withdrawn = append(r.withdrawn, tool)
 	}
 }

@@ -26,6 +26,9 @@ type action struct {
 	notAfter    time.Time // end of the last commit's lease
 	firstCommit time.Time
 	reset       bool // somebody reset it: it reads, and never commits again
+	stored      bool // the last two commits were answered by one and the same failure
+	failure     string
+	refused     refusals
 	told        bool
 }
 
@@ -35,7 +38,7 @@ type action struct {
 // commit that was sent cannot be taken back by not waiting for it.
 func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionReceipt, error) {
 	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: onceward.ActionReceipt{
-		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, Tool: in.Act.Tool, Digest: in.Act.Digest,
+		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
 		Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
 	}}
 	a.stamp(ctx)
@@ -43,7 +46,11 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 	if err := a.register(work); err != nil {
 		return a.receipt, err
 	}
-	if in.Resolve != nil {
+	switch {
+	case in.Resolve != nil && in.Resolve.Status == onceward.StatusReversed:
+		a.receipt.Ref = in.Resolve.Ref
+		a.reverse(work, in.Resolve.By, in.Resolve.Note)
+	case in.Resolve != nil:
 		a.record(work, *in.Resolve)
 		a.tell(work)
 	}
@@ -53,7 +60,7 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 			a.commit(work)
 		case onceward.StateReconciling, onceward.StateAccepted:
 			a.reconcile(work)
-		case onceward.StateAwaitingOperator:
+		case onceward.StateAwaitingOperator, onceward.StateReversed:
 			a.tell(work)
 			if err := workflow.Await(work, func() bool { return a.receipt.Status.Final() }); err != nil {
 				return a.receipt, err
@@ -71,6 +78,7 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 	if err := workflow.Await(work, func() bool { return workflow.AllHandlersFinished(work) }); err != nil {
 		return a.receipt, err
 	}
+	hearOut(work)
 	return a.receipt, nil
 }
 
@@ -158,7 +166,7 @@ func (a *action) noticeReset(ctx workflow.Context) {
 func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, sent bool, why string) {
 	now := workflow.Now(ctx)
 	notAfter := now.Add(a.in.Policy.Lease)
-	if a.firstCommit.IsZero() {
+	if a.receipt.Commits == 0 { // a commit that was never sent begins neither a key's life nor a read's horizon
 		a.firstCommit = now
 	}
 	info := workflow.GetInfo(ctx)
@@ -190,7 +198,21 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 	}
 	a.receipt.Commits++
 	a.notAfter = notAfter
+	a.answered(err)
 	return onceward.CommitResult{}, true, "the commit's outcome is unclear: " + cutSummary(err.Error())
+}
+
+// answered remembers by which failure the product answered a commit. The same one
+// twice under one key is what a product says that has stored it: asking again
+// would bring it up for as long as the key is remembered.
+func (a *action) answered(err error) {
+	failure := ""
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) && application.Type() == onceward.ErrorCommitUnclear && application.HasDetails() {
+		_ = application.Details(&failure) // details of another kind are those of no failure
+	}
+	a.stored = failure != "" && failure == a.failure
+	a.failure = failure
 }
 
 // onceOnly is the retry policy of what may be carried out once: one attempt, and a
@@ -240,6 +262,8 @@ func (a *action) adopt(ctx workflow.Context, result onceward.CommitResult) {
 		a.to(ctx, onceward.StateRejected, result.Receipt.Reason)
 	case onceward.StatusAccepted:
 		a.to(ctx, onceward.StateAccepted, result.Receipt.Reason)
+	case onceward.StatusConflict:
+		a.to(ctx, onceward.StateAwaitingOperator, conflicts(result.Receipt.Reason))
 	case onceward.StatusAbsent, onceward.StatusUnknown:
 		a.to(ctx, onceward.StateReconciling, result.Receipt.Reason)
 	default:
@@ -250,7 +274,7 @@ func (a *action) adopt(ctx workflow.Context, result onceward.CommitResult) {
 // reconcile reads until the effect is found, is known to be absent, or a person
 // has to look.
 func (a *action) reconcile(ctx workflow.Context) {
-	facts := Facts{Policy: a.in.Policy, NotAfter: a.notAfter, FirstCommit: a.firstCommit, Commits: a.receipt.Commits, Reset: a.reset}
+	facts := Facts{Policy: a.in.Policy, NotAfter: a.notAfter, FirstCommit: a.firstCommit, Commits: a.receipt.Commits, Reset: a.reset, Stored: a.stored}
 	for {
 		facts.State, facts.ReadAt = a.receipt.Status, workflow.Now(ctx)
 		result, err := a.find(ctx)
@@ -270,6 +294,10 @@ func (a *action) reconcile(ctx workflow.Context) {
 		} else {
 			facts.FailedReads = 0
 		}
+		if err == nil && result.Receipt.Status == onceward.StatusConflict && facts.Conflict == "" {
+			facts.Conflict = conflicts(result.Receipt.Reason)
+		}
+		facts.Submitted = a.submitted(ctx) || facts.Submitted
 		state, reason, pause := AfterRead(facts, result.Receipt.Status, err != nil)
 		if state == a.receipt.Status {
 			a.pause(ctx, pause, "wait before the next read")
@@ -281,6 +309,10 @@ func (a *action) reconcile(ctx workflow.Context) {
 		}
 		if state == onceward.StateCommitting { // commit makes the move itself
 			a.commit(ctx)
+			return
+		}
+		if state == onceward.StateReversed {
+			a.reverse(ctx, "the reconciliation read", result.Receipt.Reason)
 			return
 		}
 		a.to(ctx, state, reason)
@@ -309,6 +341,23 @@ func (a *action) find(ctx workflow.Context) (onceward.CommitResult, error) {
 		a.receipt.Reconciled++
 	}
 	return result, err
+}
+
+// submitted reports that a model has heard since the last look that the action is
+// submitted: what becomes of it is then news for a person.
+func (a *action) submitted(ctx workflow.Context) bool {
+	heard := false
+	for channel := workflow.GetSignalChannel(ctx, onceward.SignalSubmitted); channel.ReceiveAsync(nil); {
+		heard = true
+	}
+	return heard
+}
+
+// reverse records that an effect somebody was told of failed after all. Nothing is
+// made again under this id: a person looks and decides what it is now.
+func (a *action) reverse(ctx workflow.Context, by, reason string) {
+	a.receipt.Reversal = &onceward.Reversal{By: by, Reason: reason, At: workflow.Now(ctx).UTC()}
+	a.to(ctx, onceward.StateReversed, fmt.Sprintf("reversed, as %s says: %s", by, reason))
 }
 
 func (a *action) pause(ctx workflow.Context, d time.Duration, summary string) {

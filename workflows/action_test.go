@@ -22,6 +22,8 @@ type product struct {
 	reset            bool               // the guard finds that the action was reset
 	resetFrom        int                // the read from which on the reads do, not the commit; 0: none
 	blank            bool               // somebody completes the commit with a result that says nothing
+	before           bool               // the read before the commit says what the commit would
+	submitted        time.Duration      // when a model hears that it is submitted; 0: never
 }
 
 // patient lets a busy machine stop the test for a while: by itself the SDK takes a
@@ -34,6 +36,9 @@ func patient(env *testsuite.TestWorkflowEnvironment) {
 func script(list []onceward.Receipt, n int) (onceward.Receipt, error) {
 	r := list[min(n, len(list)-1)]
 	if r.Status == "" {
+		if r.Reason != "" { // the product answered, by this failure
+			return r, temporal.NewNonRetryableApplicationError("no answer", onceward.ErrorCommitUnclear, nil, r.Reason)
+		}
 		return r, temporal.NewNonRetryableApplicationError("no answer", onceward.ErrorCommitUnclear, errors.New("reset by peer"))
 	}
 	return r, nil
@@ -56,6 +61,9 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 			return onceward.CommitResult{}, nil
 		}
 		r, err := script(p.commits, len(p.committed)-1)
+		if p.before {
+			return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead}, err
+		}
 		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByResponse, Sent: true}, err
 	}, activity.RegisterOptions{Name: onceward.CommitActivity("a", "t")})
 	env.RegisterActivityWithOptions(func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
@@ -66,10 +74,13 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 		}
 		return onceward.CommitResult{Receipt: r, VerifiedBy: onceward.VerifiedByRead}, err
 	}, activity.RegisterOptions{Name: onceward.FindActivity("a", "t")})
+	if p.submitted > 0 {
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(onceward.SignalSubmitted, "run") }, p.submitted)
+	}
 	var asked onceward.ActionReceipt
 	env.RegisterDelayedCallback(func() {
 		value, err := env.QueryWorkflow(onceward.QueryReceipt)
-		if err != nil || value.Get(&asked) != nil || asked.Status != onceward.StateAwaitingOperator {
+		if err != nil || value.Get(&asked) != nil || !awaitsPerson(asked.Status) {
 			return
 		}
 		env.SignalWorkflow(onceward.UpdateResolve, onceward.Resolve{Status: onceward.StatusRejected, By: "test", Version: asked.Version})
@@ -79,7 +90,7 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 	if err := env.GetWorkflowResult(&receipt); err != nil {
 		t.Fatal(err)
 	}
-	if asked.Status == onceward.StateAwaitingOperator {
+	if awaitsPerson(asked.Status) {
 		return asked
 	}
 	return receipt

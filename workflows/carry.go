@@ -46,5 +46,6 @@ func (r *Run) Continue(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, info.WorkflowType.Name, onceward.Start{Carry: &onceward.Carry{
 		Version: onceward.CarryVersion, Plan: r.plan, Items: r.items, Actions: r.actions, Withdrawn: r.withdrawn, Excluded: excluded,
 		Warm: r.warm, Use: r.use, Turn: r.turn, Started: r.started, Committed: r.committed, Repair: r.repair,
+		RunID: r.runID, Refused: r.refused.list, More: r.refused.more,
 	}})
 }

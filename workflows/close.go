@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -14,24 +16,49 @@ import (
 func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, error) {
 	result := onceward.Result{
 		Outcome: turn.Outcome, Text: turn.Text, Failure: turn.Failure, Reason: turn.Reason,
-		Actions: append([]onceward.ActionReceipt{}, r.actions...), Turns: r.turn,
+		Turns: r.turn,
 	}
-	if result.Outcome == onceward.OutcomeCompleted {
+	switch result.Outcome {
+	case onceward.OutcomeCompleted:
 		result.Failure = nil
+		if why := r.unsettled(ctx); why != "" {
+			result.Outcome, result.Reason = onceward.OutcomeResultDelayed, why
+		}
+	case onceward.OutcomeResultDelayed:
+		r.unsettled(ctx) // for the ledger; the turn has its reason
+	default:
 	}
 	if result.Outcome == onceward.OutcomeManualCompletion {
 		r.awaitPerson(ctx, turn.Reason)
 		if r.completed != nil {
-			result.Outcome, result.Text, result.CompletedBy, result.Failure = onceward.OutcomeCompleted, r.completed.Text, r.completed.By, nil
+			result.Outcome, result.Text, result.Failure = onceward.OutcomeCompleted, r.completed.Text, nil
+			result.CompletedBy, result.Note = r.completed.By, r.completed.Note
 		} else if ctx.Err() != nil {
 			result.Outcome, result.Reason = onceward.OutcomeCancelled, "the run was cancelled while it waited for a person"
 		}
 	}
 	r.status, r.outcome, r.waiting = onceward.StatusClosed, result.Outcome, ""
-	result.Use = r.use
+	result.Use, result.Actions = r.use, append([]onceward.ActionReceipt{}, r.actions...)
 	r.publish(ctx)
 	r.leave(ctx)
+	result.Refused, result.More = r.refused.list, r.refused.more
 	return result, nil
+}
+
+// unsettled looks once more at the actions of which the model heard that they are
+// submitted, and says why the run's answer is not the last word about them.
+func (r *Run) unsettled(ctx workflow.Context) string {
+	why := ""
+	for _, receipt := range slices.Clone(r.actions) {
+		if receipt.Status.Final() {
+			continue
+		}
+		r.learn(ctx, onceward.ActInput{ActionID: receipt.ActionID, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run})
+		if now := r.known(onceward.ActInput{ActionID: receipt.ActionID}, ""); now.Status != onceward.StateCommitted {
+			why = fmt.Sprintf("%s was submitted and is %s", now.ActionID, now.Status)
+		}
+	}
+	return why
 }
 
 // awaitPerson waits until somebody completes the run or people_deadline passes.
@@ -44,18 +71,14 @@ func (r *Run) awaitPerson(ctx workflow.Context, why string) {
 	r.use.Waited += workflow.Now(ctx).Sub(begin)
 }
 
-// leave lets the operators' handlers finish and drains their signals: what is
-// unread when a workflow ends is lost without a trace.
+// leave lets the operators' handlers finish and their signals be heard: what is
+// unread when a workflow ends is lost without a trace. Of an action's receipt it
+// is only drained: what it says is read from the action itself.
 func (r *Run) leave(ctx workflow.Context) {
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(free, func() bool { return workflow.AllHandlersFinished(free) })
-	for _, name := range []string{onceward.UpdateComplete, onceward.SignalReceipt} {
-		channel := workflow.GetSignalChannel(free, name)
-		for channel.ReceiveAsync(nil) {
-			if name == onceward.UpdateComplete {
-				r.refuse("onceward.complete: the run has ended")
-			}
-		}
+	hearOut(free)
+	for channel := workflow.GetSignalChannel(free, onceward.SignalReceipt); channel.ReceiveAsync(nil); {
 	}
 	cancel()
 }
@@ -73,18 +96,9 @@ func (r *Run) resumed(ctx workflow.Context) {
 	r.wait(ctx, onceward.StatusRunning, "", "")
 }
 
-// maxRefused bounds the list of refused signals an operator is shown.
-const maxRefused = 20
-
-func (r *Run) refuse(why string) {
-	if len(r.refused) < maxRefused {
-		r.refused = append(r.refused, why)
-	}
-}
-
 func (r *Run) statusNow() onceward.Status {
 	return onceward.Status{
 		Agent: r.plan.Agent, Status: r.status, Outcome: r.outcome, Waiting: r.waiting, Turn: r.turn, Use: r.use, Budget: r.plan.Budget,
-		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: append([]onceward.ActionReceipt{}, r.actions...), Refused: r.refused,
+		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: append([]onceward.ActionReceipt{}, r.actions...), Refused: r.refused.list, More: r.refused.more,
 	}
 }

@@ -39,7 +39,7 @@ func (r *Run) register(ctx workflow.Context) error {
 		},
 		workflow.UpdateHandlerOptions{
 			Validator:   func(c onceward.Complete) error { return r.checkComplete(c) },
-			Description: `Ends a run that waits for a person: {"by": "who", "text": "the answer"}.`,
+			Description: `Ends a run that waits for a person: {"by": "who", "text": "the answer", "note": ""}.`,
 		})
 	if err != nil {
 		return fmt.Errorf("register %s: %w", onceward.UpdateComplete, err)
@@ -51,12 +51,14 @@ func (r *Run) register(ctx workflow.Context) error {
 		for {
 			var c onceward.Complete
 			if err := receive(ctx, channel, &c); err != nil {
-				r.refuse("onceward.complete: " + err.Error())
+				r.refused.add("onceward.complete: " + err.Error())
 				continue
 			}
-			if err := r.complete(c); err != nil {
-				r.refuse(err.Error())
+			if err := r.checkComplete(c); err != nil {
+				r.refused.add(said(c.By, c.Text, c.Note) + err.Error())
+				continue
 			}
+			r.completed = &c
 		}
 	})
 	return nil

@@ -324,6 +324,11 @@ func count(list []string, s string) int {
 // late ends a run whose machine time is over.
 func (r *Run) late(t *turnState) onceward.Turn {
 	turn := r.end(t, onceward.OutcomeBudgetExhausted, fmt.Sprintf("deadline: %s of machine time used", r.plan.Budget.Deadline))
+	for _, receipt := range r.actions {
+		if receipt.Status == onceward.StateAccepted { // submitted, and the answer about it comes after this run
+			turn.Outcome = onceward.OutcomeResultDelayed
+		}
+	}
 	if turn.Failure == nil {
 		turn.Failure = onceward.NewFailure(onceward.ClassDeadlineExceeded, onceward.PhasePrepare, turn.Reason)
 	}

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -39,12 +40,12 @@ func (a *action) register(ctx workflow.Context) error {
 		for {
 			var r onceward.Resolve
 			err := receive(ctx, channel, &r)
-			if err == nil {
-				err = a.check(r)
-			}
 			if err != nil {
-				a.refuse(err)
-				workflow.SetCurrentDetails(ctx, a.details())
+				a.refuse(ctx, err.Error())
+				continue
+			}
+			if err := a.check(r); err != nil {
+				a.refuse(ctx, said(r.By, string(r.Status)+" "+r.Ref, r.Note)+err.Error())
 				continue
 			}
 			a.record(ctx, r)
@@ -60,7 +61,7 @@ func (a *action) check(r onceward.Resolve) error {
 		return err
 	}
 	switch {
-	case a.receipt.Status != onceward.StateAwaitingOperator:
+	case a.receipt.Status != onceward.StateAwaitingOperator && a.receipt.Status != onceward.StateReversed:
 		return fmt.Errorf("resolve: action %s is %s and awaits no operator", a.in.ActionID, a.receipt.Status)
 	case r.Version != a.receipt.Version:
 		return fmt.Errorf("resolve: version %d is not the state's version, which is %d: look again before you decide", r.Version, a.receipt.Version)
@@ -70,7 +71,10 @@ func (a *action) check(r onceward.Resolve) error {
 
 // record takes an operator's decision.
 func (a *action) record(ctx workflow.Context, r onceward.Resolve) {
-	a.receipt.Ref, a.receipt.VerifiedBy, a.receipt.ResolvedBy, a.receipt.Note = r.Ref, onceward.VerifiedByOperator, r.By, r.Note
+	if r.Ref != "" || a.receipt.Reversal == nil { // what was reversed keeps the name that people know it by
+		a.receipt.Ref = r.Ref
+	}
+	a.receipt.VerifiedBy, a.receipt.ResolvedBy, a.receipt.Note = onceward.VerifiedByOperator, r.By, r.Note
 	state := onceward.StateRejected
 	if r.Status == onceward.StatusCommitted {
 		state = onceward.StateCommitted
@@ -79,10 +83,19 @@ func (a *action) record(ctx workflow.Context, r onceward.Resolve) {
 	a.to(ctx, state, "decided by an operator")
 }
 
-func (a *action) refuse(err error) {
-	if len(a.receipt.Refused) < maxRefused {
-		a.receipt.Refused = append(a.receipt.Refused, cutSummary(err.Error()))
+func (a *action) refuse(ctx workflow.Context, why string) {
+	a.refused.add(why)
+	a.receipt.Refused, a.receipt.More = a.refused.list, a.refused.more
+	workflow.SetCurrentDetails(ctx, a.details())
+}
+
+// said is what an operator sent, for the record of why it was not taken.
+func said(by, what, note string) string {
+	out := fmt.Sprintf("%s said %s", onceward.Cut(by, 60), onceward.Cut(strings.TrimSpace(what), 100))
+	if note != "" {
+		out += fmt.Sprintf(" (%s)", onceward.Cut(note, 100))
 	}
+	return out + ": "
 }
 
 // details is what the Temporal UI shows of the action.
@@ -94,11 +107,14 @@ func (a *action) details() string {
 	}
 	out += "| tool | ref | commits | reads after | verified by | resolved by |\n|---|---|---|---|---|---|\n" +
 		fmt.Sprintf("| %s | %s | %d | %d | %s | %s |\n", r.Tool, r.Ref, r.Commits, r.Reconciled, r.VerifiedBy, r.ResolvedBy)
-	if r.Status == onceward.StateAwaitingOperator {
+	if r.Status == onceward.StateAwaitingOperator || r.Status == onceward.StateReversed {
 		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", r.ActionID, r.Version)
 	}
 	for _, why := range r.Refused {
 		out += "\nrefused: " + why + "\n"
+	}
+	if r.More > 0 {
+		out += fmt.Sprintf("\nand %d more\n", r.More)
 	}
 	return out
 }

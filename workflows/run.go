@@ -37,7 +37,8 @@ type Run struct {
 	outcome   onceward.Outcome // provisional while it waits
 	waiting   string
 	completed *onceward.Complete
-	refused   []string
+	refused   refusals
+	runID     string // of the chain: see onceward.ActInput.RunID
 }
 
 // localTimeout bounds a local activity. They take well under a millisecond; the
@@ -53,7 +54,7 @@ const agentWait = 10 * time.Second
 // handlers. It fails only for an argument that no run can work on; a worker
 // without the agent is waited for.
 func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, error) {
-	r := &Run{status: onceward.StatusRunning, started: workflow.Now(ctx)}
+	r := &Run{status: onceward.StatusRunning, started: workflow.Now(ctx), runID: chainID(workflow.GetInfo(ctx))}
 	if err := r.register(ctx); err != nil {
 		return nil, err
 	}
@@ -106,6 +107,10 @@ func (r *Run) resume(c onceward.Carry) error {
 	r.plan, r.use, r.turn, r.started = c.Plan, c.Use, c.Turn, c.Started
 	r.actions, r.withdrawn, r.excluded, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Warm, c.Committed
 	r.repair = c.Repair
+	r.refused = refusals{c.Refused, c.More}
+	if c.RunID != "" { // else a carry of an earlier build
+		r.runID = c.RunID
+	}
 	r.append(c.Items...)
 	return nil
 }
@@ -129,6 +134,16 @@ func (r *Run) deadline() time.Time {
 func (r *Run) key(ctx workflow.Context) string {
 	info := workflow.GetInfo(ctx)
 	return info.WorkflowExecution.ID + "/" + info.FirstRunID
+}
+
+// chainID tells the runs of one workflow id apart: the first run's id, which resets,
+// continue-as-new and workflow retries keep. The runs of a cron schedule share it
+// and are runs of their own all the same.
+func chainID(info *workflow.Info) string {
+	if info.CronSchedule != "" {
+		return info.OriginalRunID
+	}
+	return info.FirstRunID
 }
 
 // boundaries of the sealed items in the transcript, or of those of one type, in

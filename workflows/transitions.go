@@ -22,17 +22,21 @@ var Transitions = []Transition{
 	{onceward.StateCommitting, onceward.StateRejected, "the product refused it"},
 	{onceward.StateCommitting, onceward.StateAccepted, "the product took it and has not finished"},
 	{onceward.StateCommitting, onceward.StateReconciling, "the commit may have been sent and nobody knows, or the action was reset"},
-	{onceward.StateCommitting, onceward.StateAwaitingOperator, "its read keeps failing, or the product has forgotten the key; in histories made before version reset-reads-first also when the action was reset"},
+	{onceward.StateCommitting, onceward.StateAwaitingOperator, "the answer is a conflict, its read keeps failing, or the product has forgotten the key; in histories made before version reset-reads-first also when the action was reset"},
 	{onceward.StateReconciling, onceward.StateCommitted, "the read found it"},
 	{onceward.StateReconciling, onceward.StateRejected, "the read found the refusal"},
 	{onceward.StateReconciling, onceward.StateAccepted, "the read found it pending"},
 	{onceward.StateReconciling, onceward.StateCommitting, "absent is authoritative and the tool allows another commit"},
-	{onceward.StateReconciling, onceward.StateAwaitingOperator, "the read cannot tell, or finds nothing and the action was reset"},
+	{onceward.StateReconciling, onceward.StateAwaitingOperator, "the read cannot tell or finds a conflict, or finds nothing and the action was reset, the key is forgotten or holds a failure"},
 	{onceward.StateAccepted, onceward.StateCommitted, "the read found it"},
 	{onceward.StateAccepted, onceward.StateRejected, "the read found the refusal"},
-	{onceward.StateAccepted, onceward.StateAwaitingOperator, "the read no longer finds it, or its horizon passed"},
+	{onceward.StateAccepted, onceward.StateReversed, "the read finds the refusal, and a model has heard that it is submitted"},
+	{onceward.StateAccepted, onceward.StateAwaitingOperator, "the read no longer finds it or finds a conflict, or its horizon passed"},
 	{onceward.StateAwaitingOperator, onceward.StateCommitted, "an operator decided"},
 	{onceward.StateAwaitingOperator, onceward.StateRejected, "an operator decided"},
+	{onceward.StateReversed, onceward.StateCommitted, "an operator decided"},
+	{onceward.StateReversed, onceward.StateRejected, "an operator decided"},
+	{onceward.StateProposed, onceward.StateReversed, "a run that only records that a committed effect failed after all"},
 	{onceward.StateProposed, onceward.StateCommitted, "a resolve-only run records an operator's decision"},
 	{onceward.StateProposed, onceward.StateRejected, "a resolve-only run records an operator's decision"},
 }
@@ -71,9 +75,12 @@ type Facts struct {
 	NotAfter    time.Time            // end of the last commit's lease
 	FirstCommit time.Time            // when the first commit was scheduled
 	Commits     int
-	Reads       int  // of this reconciliation, this one included
-	FailedReads int  // in a row, this one included
-	Reset       bool // the action was reset: it never commits again
+	Reads       int    // of this reconciliation, this one included
+	FailedReads int    // in a row, this one included
+	Reset       bool   // the action was reset: it never commits again
+	Submitted   bool   // a model has heard that it is submitted
+	Stored      bool   // the last two commits were answered by one and the same failure
+	Conflict    string // of a read of this reconciliation; "": none
 }
 
 // absentFrom is when a read that finds nothing begins to mean that there is
@@ -82,12 +89,17 @@ func (f Facts) absentFrom() time.Time {
 	return f.NotAfter.Add(f.Policy.Settle + f.Policy.Skew)
 }
 
-// forgotten reports that a commit of this age may not be sent again by its key: a
-// commit that is scheduled now may still be sent when its lease ends, and the
-// product must know the key then.
+// forgotten reports that a commit may not be sent again by its key when the first
+// one is of this age: one that is scheduled now may still be sent when its lease
+// ends by a slow clock, and the product must know the key then. Settle changes
+// nothing about it: it is a promise about reads, and the key is there for when a
+// read or a request is later than anybody declared.
 func forgotten(p onceward.WritePolicy, age time.Duration) bool {
-	return p.Settle <= 0 && age+p.Lease > p.KeyTTL
+	return p.Keyed && age+p.Lease+p.Skew > p.KeyTTL
 }
+
+// conflicts is why a person is asked about a conflict.
+func conflicts(reason string) string { return "neither made nor refused: " + reason }
 
 // AfterRead decides what an action does after a reconciliation read: its next
 // state, why, and how long to wait before the next read if it stays. failed
@@ -101,8 +113,14 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the reconciliation read failed %d times in a row", f.FailedReads), 0
 	case failed:
 		return f.State, "the reconciliation read failed", pause
+	case f.Conflict != "" && settled: // whatever later reads say: it may be of other content
+		return onceward.StateAwaitingOperator, f.Conflict, 0
+	case f.Conflict != "": // an earlier commit may still land, and overtake whoever decides now
+		return f.State, f.Conflict, min(pause, f.absentFrom().Sub(f.ReadAt))
 	case status == onceward.StatusCommitted:
 		return onceward.StateCommitted, "", 0
+	case status == onceward.StatusRejected && f.State == onceward.StateAccepted && f.Submitted:
+		return onceward.StateReversed, "", 0
 	case status == onceward.StatusRejected:
 		return onceward.StateRejected, "", 0
 	case age > f.Policy.ReadHorizon && settled:
@@ -121,6 +139,8 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 		return onceward.StateAwaitingOperator, "the read finds nothing, and the tool declares neither Settle nor Keyed, so that proves nothing", 0
 	case forgotten(f.Policy, age):
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the product remembers a key for %s and the commit is %s old", f.Policy.KeyTTL, age.Round(time.Second)), 0
+	case f.Policy.Keyed && f.Stored:
+		return onceward.StateAwaitingOperator, "two commits under one key were answered by the same failure, which the product may have stored under it", 0
 	case f.Commits >= maxCommits:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("%d commits left no trace", f.Commits), 0
 	}
