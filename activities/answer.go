@@ -176,7 +176,7 @@ func aboutKey(text string) keyWord {
 	case key && has("differ", "mismatch", "notmatch", "reuse", "another", "otherbody", "otherrequest"):
 		return keyMismatch
 	case has("requestinprogress", "processedorinprogress", "alreadyprocessed", "alreadybeingprocessed", "duplicaterequest", "duplicatedrequest"),
-		key && has("inuse", "inprogress", "progress", "processing", "concurrent", "already", "pending", "locked", "lock"):
+		key && has("inuse", "progress", "processing", "beingprocessed", "outstanding", "concurrent", "already", "pending", "lock"):
 		return keyAtWork
 	case key:
 		return keyMismatch

@@ -116,6 +116,19 @@ func TestCommitReadsThenGuardsThenCommits(t *testing.T) {
 			change: func(in *onceward.CommitInput) { in.OriginalRunID = "another" },
 			want:   onceward.CommitResult{Receipt: onceward.Committed("b0"), VerifiedBy: onceward.VerifiedByRead}, calls: "find",
 		},
+		"E36 the product answers with a conflict": {
+			shop: shop{commit: func(context.Context) (onceward.Receipt, error) { return onceward.Conflict("another body"), nil }},
+			want: onceward.CommitResult{Receipt: onceward.Conflict("another body"), VerifiedBy: onceward.VerifiedByResponse, Sent: true}, calls: "find commit",
+		},
+		"E36 the read finds a conflict: nothing is sent": {
+			shop: shop{find: []func() (onceward.Receipt, error){says(onceward.Conflict("another body"), nil)}},
+			want: onceward.CommitResult{Receipt: onceward.Conflict("another body"), VerifiedBy: onceward.VerifiedByRead}, calls: "find",
+		},
+		"E36 a reset run that finds a conflict first waits for what may be on its way": {
+			shop:   shop{find: []func() (onceward.Receipt, error){says(onceward.Conflict("another body"), nil)}},
+			change: func(in *onceward.CommitInput) { in.OriginalRunID = "another" },
+			want:   onceward.CommitResult{NotSent: onceward.NotSentReset}, calls: "find",
+		},
 		"the lease has ended": {
 			change: func(in *onceward.CommitInput) { in.Action.NotAfter = time.Now().Add(-time.Millisecond) },
 			want:   onceward.CommitResult{NotSent: onceward.NotSentLease}, calls: "find",
@@ -222,9 +235,10 @@ func TestCommitThatWasBegunBeforeSendsNothing(t *testing.T) {
 		find  func() (onceward.Receipt, error)
 		fails bool
 	}{
-		"and the read finds nothing": {says(onceward.Absent(), nil), true},
-		"and the read fails":         {says(onceward.Receipt{}, errors.New("down")), true},
-		"and the read finds it":      {says(onceward.Committed("b0"), nil), false},
+		"and the read finds nothing":        {says(onceward.Absent(), nil), true},
+		"and the read fails":                {says(onceward.Receipt{}, errors.New("down")), true},
+		"E36 and the read finds a conflict": {says(onceward.Conflict("another body"), nil), true},
+		"and the read finds it":             {says(onceward.Committed("b0"), nil), false},
 	} {
 		s := &shop{find: []func() (onceward.Receipt, error){c.find}}
 		var suite testsuite.WorkflowTestSuite

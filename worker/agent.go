@@ -122,7 +122,7 @@ func addTool(cfg Config, out *activities.Agent, tool onceward.Tool, receiver any
 
 // submitAfter is how long a run waits for an effect that the product has accepted:
 // most settle within seconds, and what takes longer may take days.
-const submitAfter = 30 * time.Second
+const submitAfter = 10 * time.Second
 
 func toolPlan(cfg Config, tool onceward.Tool) onceward.ToolPlan {
 	spec := tool.Spec

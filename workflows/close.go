@@ -55,7 +55,7 @@ func (r *Run) unsettled(ctx workflow.Context) string {
 		}
 		r.learn(ctx, onceward.ActInput{ActionID: receipt.ActionID, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run})
 		if now := r.known(onceward.ActInput{ActionID: receipt.ActionID}, ""); now.Status != onceward.StateCommitted {
-			why = fmt.Sprintf("%s was submitted and is %s", now.ActionID, now.Status)
+			why = fmt.Sprintf("%s is %s, and the model heard that it was submitted", now.ActionID, now.Status)
 		}
 	}
 	return why

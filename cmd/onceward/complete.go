@@ -21,7 +21,7 @@ const updateTimeout = 15 * time.Second
 func completeCommand(o *options) *cobra.Command {
 	var in onceward.Complete
 	cmd := &cobra.Command{
-		Use:     "complete WORKFLOW_ID --by WHO --text TEXT",
+		Use:     "complete WORKFLOW_ID --by WHO --text TEXT [--note NOTE]",
 		Short:   "Complete a run that waits for a person",
 		Long:    "Complete a run that waits as manual_completion_required: the text becomes its answer.",
 		Example: `  onceward complete refund-order-1842 --by dana --text "Refunded by hand, reference rf-17."`,
@@ -49,6 +49,7 @@ func completeCommand(o *options) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&in.By, "by", "", "who completes it (required)")
 	cmd.Flags().StringVar(&in.Text, "text", "", "the answer (required)")
+	cmd.Flags().StringVar(&in.Note, "note", "", "why, for the record: it is in the result and in show, not in the answer")
 	return cmd
 }
 

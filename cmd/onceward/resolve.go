@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/cmd/onceward/internal/show"
 )
 
@@ -22,8 +23,8 @@ func resolveCommand(o *options) *cobra.Command {
 	var status string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "resolve ACTION_ID --status committed|rejected --by WHO [--ref REF] [--note NOTE]",
-		Short: "Decide an action whose outcome nobody could read",
+		Use:   "resolve ACTION_ID --status committed|rejected|reversed --by WHO [--ref REF] [--note NOTE]",
+		Short: "Decide an action whose outcome nobody could read, or report that one failed after all",
 		Long: `Decide an action whose outcome nobody could read. Look at the product first: a
 wrong "rejected" lets the effect be made again, a wrong "committed" hides that it
 was never made.
@@ -32,9 +33,15 @@ The decision names the version of the state it was made for, and is refused for
 another. --ref is the product's own name for the effect, required for committed.
 
 An action that was closed from outside without a receipt (terminated, cancelled,
-failed) gets a run of its own that records the decision and commits nothing.`,
+failed) gets a run of its own that records the decision and commits nothing.
+
+A committed action that failed after all, as the product reports days later, is
+recorded with --status reversed and a --note that says what it reports. Runs that
+propose it again then wait, until somebody decides it as committed or rejected.
+Nothing is made again under its id.`,
 		Example: `  onceward resolve refund/order-1842/v1 --status committed --ref rf-17 --by dana
-  onceward resolve refund/order-1842/v1 --status rejected --by dana --note "not in the ledger of the bank"`,
+  onceward resolve refund/order-1842/v1 --status rejected --by dana --note "not in the ledger of the bank"
+  onceward resolve refund/order-1842/v1 --status reversed --by dana --note "the bank sent it back"`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := required(cmd.Flags(), "status", "by"); err != nil {
@@ -46,7 +53,12 @@ failed) gets a run of its own that records the decision and commits nothing.`,
 			if err != nil {
 				return usageError{fmt.Errorf("read action id %q: %w", args[0], err)}
 			}
-			if err := in.Validate(); err != nil {
+			report := onceward.Reversal{By: in.By, Reason: in.Note}
+			validate, reversed := in.Validate, in.Status == onceward.StatusReversed
+			if reversed {
+				validate = report.Validate
+			}
+			if err := validate(); err != nil {
 				return usageError{err}
 			}
 			c, _, err := o.dial(cmd.Context())
@@ -54,14 +66,17 @@ failed) gets a run of its own that records the decision and commits nothing.`,
 				return err
 			}
 			defer c.Close()
+			if reversed {
+				return reverse(cmd.Context(), c, id, report, cmd.OutOrStdout(), asJSON)
+			}
 			return resolve(cmd.Context(), c, id, in, cmd.OutOrStdout(), cmd.ErrOrStderr(), asJSON)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&status, "status", "", "committed: the effect exists; rejected: it does not (required)")
+	flags.StringVar(&status, "status", "", "committed: the effect exists; rejected: it does not; reversed: it failed after it was committed (required)")
 	flags.StringVar(&in.Ref, "ref", "", "the product's own name for the effect (required for committed)")
 	flags.StringVar(&in.By, "by", "", "who decides (required)")
-	flags.StringVar(&in.Note, "note", "", "why, for the record")
+	flags.StringVar(&in.Note, "note", "", "why, for the record (required for reversed)")
 	flags.IntVar(&in.Version, "version", 0, "version of the state it decides (default: the current one, as onceward.receipt says it)")
 	flags.BoolVar(&asJSON, "json", false, "print the receipt as JSON")
 	return cmd
@@ -97,6 +112,19 @@ func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in once
 	}
 	if err != nil {
 		return err
+	}
+	return printReceipt(out, receipt, asJSON)
+}
+
+// reverse records that a committed action failed after all, and prints it as it
+// stands then: waiting for a decision.
+func reverse(ctx context.Context, c client.Client, id onceward.ActionID, report onceward.Reversal, out io.Writer, asJSON bool) error {
+	if _, err := activities.Reverse(ctx, c, id, report); err != nil {
+		return err
+	}
+	receipt, _, err := show.ReadAction(ctx, c, id)
+	if err != nil {
+		return fmt.Errorf("reverse %s: it is recorded; read it: %w", id, err)
 	}
 	return printReceipt(out, receipt, asJSON)
 }

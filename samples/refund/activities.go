@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/samples/refund/payments"
 )
 
@@ -46,18 +47,28 @@ func (a *Activities) GetOrder(ctx context.Context, in OrderArgs) (Order, error) 
 	return Order{Order: &order}, nil
 }
 
-// CreateRefund pays. An error means that nobody knows whether it was paid.
+// CreateRefund pays. An error means that nobody knows whether it was paid; a
+// conflict is for a person.
 func (a *Activities) CreateRefund(ctx context.Context, act onceward.Action, in RefundArgs) (onceward.Receipt, error) {
 	refund, err := a.Payments.Refund(ctx, act.Key, payments.RefundRequest{
 		ActionID: string(act.ID), OrderID: in.OrderID, AmountCents: in.AmountCents, Reason: in.Reason,
 	})
-	if refused, ok := errors.AsType[*payments.Refused](err); ok {
-		return onceward.Rejected(refused.Reason), nil
-	}
 	if err != nil {
-		return onceward.Receipt{}, err
+		return receiptOf(err)
 	}
 	return onceward.Committed(refund.RefundID), nil
+}
+
+// receiptOf says what an answer that is no success means for the refund. Without an
+// answer nobody knows.
+func receiptOf(err error) (onceward.Receipt, error) {
+	if refused, ok := errors.AsType[*payments.Refused](err); ok {
+		return activities.CommitAnswer{Status: refused.Status, Reason: refused.Reason, Replayed: refused.Replayed}.Receipt()
+	}
+	if unclear, ok := errors.AsType[*payments.Unclear](err); ok && unclear.Err == nil {
+		return activities.CommitAnswer{Status: unclear.Status, Replayed: unclear.Replayed}.Receipt()
+	}
+	return onceward.Receipt{}, err
 }
 
 // FindRefund is the reconciliation read: it looks for the refund and never pays.

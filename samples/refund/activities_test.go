@@ -44,30 +44,60 @@ func paid(t *testing.T, service *payments.Server, want int) {
 
 func TestCommit(t *testing.T) {
 	t.Parallel()
+	used := func(service *payments.Server) { // by another refund, with this very key
+		url := httptest.NewServer(service.Handler())
+		defer url.Close()
+		if _, err := payments.NewClient(url.URL, nil).Refund(context.Background(), action.Key, payments.RefundRequest{
+			ActionID: "refund/another/v1", OrderID: args.OrderID, AmountCents: args.AmountCents, Reason: "another",
+		}); err != nil {
+			t.Error(err)
+		}
+	}
 	other := args
 	other.AmountCents = 1
 	for name, c := range map[string]struct {
 		fault  payments.Fault
+		before func(*payments.Server)
 		args   RefundArgs
 		status onceward.ReceiptStatus // empty: an error
 		paid   int
 	}{
-		"a payment is committed":                       {args: args, status: onceward.StatusCommitted, paid: 1},
-		"a business refusal is rejected":               {args: other, status: onceward.StatusRejected},
-		"a lost answer is unclear, though it was paid": {fault: payments.Fault{Kind: payments.CommitThenDrop}, args: args, paid: 1},
-		"a lost request is unclear":                    {fault: payments.Fault{Kind: payments.DropBeforeCommit}, args: args},
-		"a broken product is unclear":                  {fault: payments.Fault{Kind: payments.AnswerStatus, Status: 503}, args: args},
-		"a request still at work is unclear":           {fault: payments.Fault{Kind: payments.AnswerStatus, Status: 409}, args: args},
+		"a payment is committed":                                               {args: args, status: onceward.StatusCommitted, paid: 1},
+		"a business refusal is rejected":                                       {args: other, status: onceward.StatusRejected},
+		"a lost answer is unclear, though it was paid":                         {fault: payments.Fault{Kind: payments.CommitThenDrop}, args: args, paid: 1},
+		"a lost request is unclear":                                            {fault: payments.Fault{Kind: payments.DropBeforeCommit}, args: args},
+		"a broken product is unclear":                                          {fault: payments.Fault{Kind: payments.AnswerStatus, Status: 503}, args: args},
+		"E36 a key that was used with other content is a conflict, no refusal": {before: used, args: args, status: onceward.StatusConflict, paid: 1},
+		"a request still at work is unclear":                                   {fault: payments.Fault{Kind: payments.AnswerStatus, Status: 409}, args: args},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, service := start(t, payments.Config{Fault: c.fault})
+			a, service := start(t, payments.Config{Fault: c.fault, Dedupe: c.before != nil})
+			if c.before != nil {
+				c.before(service)
+			}
 			receipt, err := a.CreateRefund(context.Background(), action, c.args)
 			if (err != nil) != (c.status == "") || receipt.Status != c.status {
 				t.Errorf("got %+v, %v, want status %q", receipt, err, c.status)
 			}
 			paid(t, service, c.paid)
 		})
+	}
+}
+
+// E36: payments has stored its failure under the key, and will say it for ever.
+func TestFailureThatIsStoredUnderTheKeyIsAConflictTheSecondTime(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{500, 503, 429, 402} {
+		a, service := start(t, payments.Config{Fault: payments.Fault{Kind: payments.StoredStatus, Status: status, Times: 1}})
+		first, err := a.CreateRefund(context.Background(), action, args)
+		if (err == nil) != (first.Status == onceward.StatusRejected) || first.Status == onceward.StatusConflict {
+			t.Errorf("%d: the first answer is %+v, %v, want unclear or a refusal", status, first, err)
+		}
+		if second, err := a.CreateRefund(context.Background(), action, args); err != nil || second.Status != onceward.StatusConflict {
+			t.Errorf("%d: the second answer is %+v, %v, want a conflict", status, second, err)
+		}
+		paid(t, service, 0)
 	}
 }
 

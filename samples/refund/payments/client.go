@@ -120,7 +120,7 @@ func (c *Client) do(req *http.Request, want int, out any) error {
 		return &Unclear{Status: resp.StatusCode, Err: fmt.Errorf("the answer is larger than %d bytes", maxBody)}
 	}
 	if resp.StatusCode != want {
-		return classify(resp.StatusCode, body)
+		return replayed(classify(resp.StatusCode, body), resp.Header.Get("Idempotent-Replayed") == "true")
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return &Unclear{Status: resp.StatusCode, Err: fmt.Errorf("decode answer: %w", err)}

@@ -19,6 +19,7 @@ const (
 	DropBeforeCommit FaultKind = "drop_before_commit" // the connection is reset, nothing is paid
 	Slow             FaultKind = "slow"               // waits, then pays, even when the client has hung up meanwhile
 	AnswerStatus     FaultKind = "status"             // answers that status, nothing is paid
+	StoredStatus     FaultKind = "stored_status"      // answers that status now and whenever the key comes again, nothing is paid
 	Lag              FaultKind = "lag"                // refunds younger than the delay are not shown
 )
 
@@ -28,7 +29,7 @@ const maxDelay = 24 * time.Hour
 type Fault struct {
 	Kind   FaultKind
 	Delay  time.Duration // Slow, CommitThenSlow and Lag: more than 0, at most 24 h
-	Status int           // AnswerStatus: 400 to 599
+	Status int           // AnswerStatus and StoredStatus: 400 to 599
 	Times  int           // how many requests it hits; 0: every one until it is lifted
 }
 
@@ -37,7 +38,7 @@ func (f Fault) String() string {
 	switch f.Kind {
 	case Slow, CommitThenSlow, Lag:
 		return string(f.Kind) + ":" + f.Delay.String()
-	case AnswerStatus:
+	case AnswerStatus, StoredStatus:
 		return string(f.Kind) + ":" + strconv.Itoa(f.Status)
 	default:
 		return string(f.Kind)
@@ -45,7 +46,7 @@ func (f Fault) String() string {
 }
 
 // ParseWriteFault reads a fault of POST /refunds: commit_then_drop, commit_then_slow:DURATION, drop_before_commit,
-// slow:DURATION or status:CODE. "" is no fault. It hits so many valid requests, 0 for all.
+// slow:DURATION, status:CODE or stored_status:CODE. "" is no fault. It hits so many valid requests, 0 for all.
 func ParseWriteFault(text string, times int) (Fault, error) {
 	f, err := parseFault(text, times)
 	if err != nil {
@@ -71,7 +72,7 @@ func parseFault(text string, times int) (Fault, error) {
 	switch f.Kind {
 	case Slow, CommitThenSlow, Lag:
 		f.Delay, err = time.ParseDuration(value)
-	case AnswerStatus:
+	case AnswerStatus, StoredStatus:
 		f.Status, err = strconv.Atoi(value)
 	default:
 		if name != text {
@@ -112,7 +113,7 @@ func (f Fault) check() error {
 			return fmt.Errorf("check fault: duration %s of %s is not between 0 and %s", f.Delay, f.Kind, maxDelay)
 		}
 		return nil
-	case AnswerStatus:
+	case AnswerStatus, StoredStatus:
 		if f.Status < 400 || f.Status > 599 {
 			return fmt.Errorf("check fault: status %d is not between 400 and 599", f.Status)
 		}

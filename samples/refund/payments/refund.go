@@ -115,8 +115,17 @@ func (s *Server) postRefund(w http.ResponseWriter, r *http.Request) {
 	}
 	s.received.add(1)
 
+	if status, known := s.stored.Load(key); known {
+		w.Header().Set("Idempotent-Replayed", "true")
+		answerReason(w, status.(int), "fault: stored_status")
+		return
+	}
 	fault := s.writeFault.take()
 	switch fault.Kind {
+	case StoredStatus:
+		s.stored.Store(key, fault.Status)
+		answerReason(w, fault.Status, "fault: stored_status")
+		return
 	case DropBeforeCommit:
 		reset(w)
 		return

@@ -42,6 +42,7 @@ type Server struct {
 
 	writeFault, readFault faultPlan
 	received, committed   tally
+	stored                sync.Map // statuses that StoredStatus answers, by key
 
 	mu       sync.Mutex
 	closed   bool

@@ -12,8 +12,9 @@ const maxShownReason = 500
 // Refused is a business no: payments understood the request, paid nothing, and would say the same again.
 // The zero value is not an answer of payments. It is not changed after it is returned, so it may be shared.
 type Refused struct {
-	Status int    // 4xx
-	Reason string // payments' own words, at most 500 bytes
+	Status   int    // 4xx
+	Reason   string // payments' own words, at most 500 bytes
+	Replayed bool   // it is payments' stored answer to an earlier request with this key
 }
 
 func (e *Refused) Error() string {
@@ -23,8 +24,9 @@ func (e *Refused) Error() string {
 // Unclear says that the outcome is not known: a refund may have been paid. Status is 0 when there was no answer, Err
 // says more where there is more. The zero value is an unknown outcome too. It is not changed after it is returned.
 type Unclear struct {
-	Status int
-	Err    error
+	Status   int
+	Err      error
+	Replayed bool // it is payments' stored answer to an earlier request with this key
 }
 
 func (e *Unclear) Error() string {
@@ -42,6 +44,17 @@ func (e *Unclear) Error() string {
 
 // Unwrap gives the transport's or the decoder's error.
 func (e *Unclear) Unwrap() error { return e.Err }
+
+// replayed marks an answer that payments had stored.
+func replayed(err error, yes bool) error {
+	switch answer := err.(type) {
+	case *Refused:
+		answer.Replayed = yes
+	case *Unclear:
+		answer.Replayed = yes
+	}
+	return err
+}
 
 // classify is cautious: taking an unclear answer for a refusal would close an action that may have been paid, while
 // the other mistake only costs a read.

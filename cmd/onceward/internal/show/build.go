@@ -101,6 +101,14 @@ func (r *Report) spend(c *chain, live *onceward.Status) {
 }
 
 func (r *Report) state(c *chain, in Input) {
+	switch {
+	case c.result != nil:
+		r.Note, r.Refused, r.More = text(c.result.Note), c.result.Refused, c.result.More
+	case in.Live != nil:
+		r.Refused, r.More = in.Live.Refused, in.Live.More
+	default:
+		r.Refused, r.More = c.refused, c.more
+	}
 	if in.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		r.Status = onceward.StatusClosed
 		switch {
@@ -115,7 +123,7 @@ func (r *Report) state(c *chain, in Input) {
 	}
 	r.Status = onceward.StatusRunning
 	for _, a := range r.Actions {
-		if a.Status == onceward.StateAwaitingOperator || a.Status == onceward.StateUnknown && a.Remark == nil {
+		if a.Status == onceward.StateAwaitingOperator || a.Status == onceward.StateReversed || a.Status == onceward.StateUnknown && a.Remark == nil {
 			r.Status, r.Outcome = onceward.StatusWaitingPerson, text(onceward.OutcomeUnknown)
 			r.waiting = "a decision about " + string(a.ActionID) + ": onceward resolve " + string(a.ActionID)
 		}

@@ -43,6 +43,8 @@ type chain struct {
 	result   *onceward.Result
 	closed   string            // how the last execution ended, if it has no result
 	timers   map[string]string // pending timers of the last execution and their summaries
+	refused  []string          // what executions before the last refused, and how much more
+	more     int
 }
 
 // fold reads the executions, the newest last.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/onceward/onceward"
 )
 
 // Print writes the report for people: a timeline of the attempts, the receipts,
@@ -34,6 +36,12 @@ func Print(w io.Writer, r Report) error {
 		fmt.Fprintf(&b, " · deadline %s", *r.Budget.Deadline)
 	}
 	fmt.Fprintf(&b, " · history %d events, %d bytes\n", r.History.Events, r.History.Bytes)
+	if r.Note != nil {
+		fmt.Fprintf(&b, "note: %s\n", OneLine(*r.Note))
+	}
+	for _, why := range refusals(r.Refused, r.More) {
+		b.WriteString(why + "\n")
+	}
 	if r.Text != nil && *r.Text != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(clean(*r.Text)))
 	}
@@ -107,8 +115,29 @@ func actionTable(actions []Action) string {
 		if a.reason != "" {
 			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, OneLine(a.reason)))
 		}
+		if r := a.Reversal; r != nil && a.Status != onceward.StateReversed { // else it is the reason
+			notes = append(notes, fmt.Sprintf("  %s: was reversed, as %s says: %s", a.ActionID, OneLine(r.By), OneLine(r.Reason)))
+		}
+		if a.Note != nil {
+			notes = append(notes, fmt.Sprintf("  %s: note: %s", a.ActionID, OneLine(*a.Note)))
+		}
+		for _, why := range refusals(a.Refused, a.More) {
+			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, why))
+		}
 	}
 	return strings.Join(append([]string{Render(t)}, notes...), "\n")
+}
+
+// refusals are lines for people of what operators sent and was not taken.
+func refusals(list []string, more int) []string {
+	var out []string
+	for _, why := range list {
+		out = append(out, "refused: "+OneLine(why))
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("refused: %d more", more))
+	}
+	return out
 }
 
 // NewTable returns a table in the style of all that onceward prints.

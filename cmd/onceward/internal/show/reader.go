@@ -70,6 +70,7 @@ func (r *reader) begin(e *historypb.HistoryEvent) error {
 	r.turn = in.Carry.Turn + 1
 	r.plan, r.chain.started, r.waited = &in.Carry.Plan, in.Carry.Started, in.Carry.Use.Waited
 	r.know(in.Carry.Actions...)
+	r.refused, r.more = in.Carry.Refused, in.Carry.More
 	return nil
 }
 

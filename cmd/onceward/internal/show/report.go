@@ -17,6 +17,11 @@ type Report struct {
 	Attempts   []Attempt          `json:"attempts"` // of the whole chain, in order of time
 	Actions    []Action           `json:"actions"`
 	History    History            `json:"history"`
+	// What people said of the run itself: the note of who completed it, and what
+	// was sent and not taken, with the reason. Left out where nobody did.
+	Note    *string  `json:"note,omitempty"`
+	Refused []string `json:"refused,omitempty"`
+	More    int      `json:"refused_more,omitempty"` // refusals beyond those
 
 	waiting string // for people
 	closed  string // how an execution ended that has no result
@@ -85,6 +90,12 @@ type Action struct {
 	Version    int                  `json:"version"`
 	// Remark says why nobody could look, where unknown says only that.
 	Remark *string `json:"remark,omitempty"`
+	// What people said of it: the note of who decided, and what was sent and not
+	// taken, with the reason. Left out where nobody did.
+	Note     *string            `json:"note,omitempty"`
+	Refused  []string           `json:"refused,omitempty"`
+	More     int                `json:"refused_more,omitempty"`
+	Reversal *onceward.Reversal `json:"reversal,omitempty"`
 
 	reason string // for people
 }
@@ -108,5 +119,6 @@ func ActionOf(r onceward.ActionReceipt) Action {
 	return Action{
 		ActionID: r.ActionID, Tool: r.Tool, Status: r.Status, Ref: text(r.Ref), Commits: r.Commits, Reconciled: r.Reconciled,
 		VerifiedBy: text(r.VerifiedBy), ResolvedBy: text(r.ResolvedBy), Version: r.Version, reason: r.Reason,
+		Note: text(r.Note), Refused: r.Refused, More: r.More, Reversal: r.Reversal,
 	}
 }

@@ -51,7 +51,7 @@ func command(out io.Writer) *cobra.Command {
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	flags.StringVar(&o.db, "db", "", "SQLite file, created when missing (default: in memory, gone at exit)")
 	flags.BoolVar(&o.dedupe, "dedupe", true, "answer a repeated Idempotency-Key with the first refund; false pays every request")
-	flags.StringVar(&o.fault, "fault", "", "fault of POST /refunds: commit_then_drop, commit_then_slow:DURATION, drop_before_commit, slow:DURATION (pays even if the client hangs up) or status:CODE")
+	flags.StringVar(&o.fault, "fault", "", "fault of POST /refunds: commit_then_drop, commit_then_slow:DURATION, drop_before_commit, slow:DURATION (pays even if the client hangs up), status:CODE or stored_status:CODE (for ever, by key)")
 	flags.IntVar(&o.times, "times", 1, "how many POST /refunds the fault hits; 0: all")
 	flags.StringVar(&o.readFault, "read-fault", "", "fault of GET /refunds: status:CODE, or lag:DURATION (younger refunds are not shown)")
 	flags.IntVar(&o.readTimes, "read-times", 0, "how many GET /refunds the read fault hits; 0: all")
