@@ -24,6 +24,8 @@ type product struct {
 	blank            bool               // somebody completes the commit with a result that says nothing
 	before           bool               // the read before the commit says what the commit would
 	submitted        time.Duration      // when a model hears that it is submitted; 0: never
+	early            []any              // decisions that come right before the operator's
+	receipt          onceward.ActionReceipt
 }
 
 // patient lets a busy machine stop the test for a while: by itself the SDK takes a
@@ -83,6 +85,9 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 		if err != nil || value.Get(&asked) != nil || !awaitsPerson(asked.Status) {
 			return
 		}
+		for _, decision := range p.early {
+			env.SignalWorkflow(onceward.UpdateResolve, decision)
+		}
 		env.SignalWorkflow(onceward.UpdateResolve, onceward.Resolve{Status: onceward.StatusRejected, By: "test", Version: asked.Version})
 	}, 60*24*time.Hour)
 	env.ExecuteWorkflow(Action, onceward.ActionInput{Act: onceward.ActInput{ActionID: "x/1", Agent: "a", Tool: "t", Digest: "d", Args: []byte(`{}`), Policy: policy}})
@@ -90,6 +95,7 @@ func play(t *testing.T, p *product, policy onceward.WritePolicy) onceward.Action
 	if err := env.GetWorkflowResult(&receipt); err != nil {
 		t.Fatal(err)
 	}
+	p.receipt = receipt
 	if awaitsPerson(asked.Status) {
 		return asked
 	}

@@ -25,7 +25,9 @@ type world struct {
 	mu       sync.Mutex
 	turns    [][]string // of each response: kinds of calls, or one class of a failure
 	acts     []string   // of each Act: what it says
-	reads    []bool     // of each read: whether it fails
+	always   string     // what it says after those; "": committed
+	asked    []onceward.ActInput
+	reads    []bool // of each read: whether it fails
 	calls    int
 	steps    int
 	cancelAt int // the activity during which the run is cancelled; 0: never
@@ -59,7 +61,7 @@ func (w *world) open(context.Context, onceward.OpenRequest) (onceward.Opened, er
 	return onceward.Opened{Items: []onceward.Item{manifest, request}, Plan: onceward.Plan{
 		Agent: "a", Models: []string{"m"}, Heartbeat: time.Minute,
 		Budget: onceward.Budget{Attempts: 10, Cost: 100, AttemptCost: 10, Deadline: 2 * time.Minute, PeopleDeadline: 10 * time.Minute},
-		Tools:  []onceward.ToolPlan{{Name: "r", Kind: onceward.KindRead, MaxAttempts: 1}, {Name: "w", Kind: onceward.KindWrite, Once: true}},
+		Tools:  []onceward.ToolPlan{{Name: "r", Kind: onceward.KindRead, MaxAttempts: 1}, {Name: "w", Kind: onceward.KindWrite, Once: true, Write: onceward.WritePolicy{Submit: 10 * time.Second}}},
 	}}, err
 }
 
@@ -120,11 +122,21 @@ func (w *world) act(_ context.Context, in onceward.ActInput) (onceward.ActResult
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.step()
-	says, _ := next(&w.acts)
+	says, scripted := next(&w.acts)
+	if !scripted {
+		says = w.always
+	}
+	w.asked = append(w.asked, in)
 	receipt := onceward.ActionReceipt{ActionID: in.ActionID, Tool: in.Tool, Status: onceward.StateCommitted, Ref: "r"}
 	switch says {
 	case "pending":
 		receipt.Status = onceward.StateCommitting
+	case "accepted":
+		receipt.Status = onceward.StateAccepted
+		if in.Submit {
+			output, err := onceward.CallOutput(in.CallID, "submitted")
+			return onceward.ActResult{Receipt: receipt, Output: &output}, err
+		}
 	case "operator":
 		receipt.Status = onceward.StateAwaitingOperator
 	case "rejected":
@@ -143,6 +155,22 @@ func (w *world) writeItem(_ context.Context, in onceward.WriteItemInput) (oncewa
 	return onceward.CallError(in.CallID, in.Code, in.Message), nil
 }
 
+// environment is where a run of this world is played.
+func (w *world) environment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	env := suite.NewTestWorkflowEnvironment()
+	w.cancel = env.CancelWorkflow
+	for name, fn := range map[string]any{
+		onceward.ActivityOpen: w.open, onceward.ActivitySelectRoute: w.selectRoute, onceward.ActivityCallModel: w.callModel,
+		onceward.ActivityAct: w.act, onceward.ActivityWriteItem: w.writeItem, onceward.ReadActivity("a", "r"): w.read,
+	} {
+		env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+	patient(env)
+	return env
+}
+
 // Whatever answers, fails, waits or is cancelled, and in which order: each call of
 // the transcript has its one output behind it, the budget holds no reservation
 // that nobody settled, and the ledger has each action once.
@@ -157,21 +185,11 @@ func TestNoSequenceLeavesACallWithoutItsOutput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{
 			turns:    rapid.SliceOfN(response, 0, 6).Draw(t, "responses"),
-			acts:     rapid.SliceOfN(rapid.SampledFrom([]string{"committed", "rejected", "conflict", "pending", "operator", "error"}), 0, 12).Draw(t, "acts"),
+			acts:     rapid.SliceOfN(rapid.SampledFrom([]string{"committed", "rejected", "conflict", "pending", "accepted", "operator", "error"}), 0, 12).Draw(t, "acts"),
 			reads:    rapid.SliceOfN(rapid.Bool(), 0, 8).Draw(t, "reads"),
 			cancelAt: rapid.IntRange(0, 15).Draw(t, "cancel during activity"),
 		}
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
-		env := suite.NewTestWorkflowEnvironment()
-		w.cancel = env.CancelWorkflow
-		for name, fn := range map[string]any{
-			onceward.ActivityOpen: w.open, onceward.ActivitySelectRoute: w.selectRoute, onceward.ActivityCallModel: w.callModel,
-			onceward.ActivityAct: w.act, onceward.ActivityWriteItem: w.writeItem, onceward.ReadActivity("a", "r"): w.read,
-		} {
-			env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-		}
-		patient(env)
+		env := w.environment()
 		env.ExecuteWorkflow(func(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
 			return RunAgent(ctx, onceward.Agent{Name: "a"}, in)
 		}, onceward.Ask("go on"))
