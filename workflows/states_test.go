@@ -22,9 +22,11 @@ Drawn from the transition table in workflows/transitions.go; a test keeps it in
 step (` + "`go test ./workflows -run States -update`" + ` rewrites it).
 
 An action is a workflow of its own, ` + "`action/<action id>`" + `. It ends as committed or
-rejected and then never changes. An action that somebody terminated has no
-receipt: it reads as unknown, nothing is sent for it any more, and a resolve-only
-run records what an operator found out.
+rejected, and that execution never changes. An action that somebody terminated has
+no receipt: it reads as unknown, nothing is sent for it any more, and a resolve-only
+run records what an operator found out. News that a committed effect failed after
+all is recorded by a run of its own as well: it reads as reversed until somebody
+decides, and neither kind of run ever commits.
 
 ` + "```mermaid\nstateDiagram-v2\n    [*] --> proposed\n")
 	for _, tr := range Transitions {

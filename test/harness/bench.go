@@ -280,6 +280,14 @@ func (b *Bench) Amount(order string) int64 {
 	return got.AmountCents
 }
 
+// Pay pays a refund as somebody else does who knows the key.
+func (b *Bench) Pay(key string, in payments.RefundRequest) {
+	b.t.Helper()
+	if _, err := payments.NewClient(b.paymentsURL, nil).Refund(b.Context(), key, in); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // Keys returns the idempotency keys of the requests to refund.
 func (b *Bench) Keys() []string {
 	b.seen.Lock()
