@@ -108,7 +108,7 @@ func (r *Run) transcript(q onceward.TranscriptQuery) (onceward.TranscriptPage, e
 	page := onceward.TranscriptPage{Next: q.From, Length: len(r.items)}
 	size := 0
 	for _, item := range r.items[q.From:q.To] {
-		if size += len(item.Raw); size > maxPage && len(page.Items) > 0 {
+		if size += item.Encoded(); size > maxPage && len(page.Items) > 0 {
 			break
 		}
 		page.Items = append(page.Items, item)
