@@ -38,7 +38,7 @@ func quoted(s string) int {
 			switch {
 			case c == '"' || c == '\\' || c == '\b' || c == '\f' || c == '\n' || c == '\r' || c == '\t':
 				n += 2
-			case c < ' ' || c == '<' || c == '>' || c == '&' || c == 0x7f:
+			case c < ' ' || c == '<' || c == '>' || c == '&':
 				n += 6
 			default:
 				n++

@@ -136,18 +136,19 @@ func TestRegisterResolvesTheManifest(t *testing.T) {
 	want := onceward.Manifest{
 		Type: "onceward_manifest", Instructions: "Refund at most once.",
 		Plan: onceward.Plan{
-			Version: 1, Agent: "refunds", Task: "refund", Models: []string{"gpt-5.6"},
+			Version: 2, Agent: "refunds", Task: "refund", Models: []string{"gpt-5.6"},
 			Requirements: onceward.Requirements{InputTokens: 500, OutputTokens: 3000, ToolCalling: true, StrictSchema: true},
 			Budget:       onceward.Budget{Attempts: 12, Cost: 500_000, AttemptCost: 200_000, Deadline: 10 * time.Minute, PeopleDeadline: 72 * time.Hour},
 			Timeouts:     onceward.Timeouts{FirstEvent: 30 * time.Second, Idle: 30 * time.Second, Attempt: 2 * time.Minute},
 			Tools: []onceward.ToolPlan{
-				{Name: "get_order", Kind: onceward.KindRead, Timeout: 30 * time.Second, MaxAttempts: 3},
+				{Name: "get_order", Kind: onceward.KindRead, Timeout: 30 * time.Second, MaxAttempts: 3, MaxOutput: 128 << 10},
 				{Name: "create_refund", Kind: onceward.KindWrite, Once: true, Write: onceward.WritePolicy{
 					Queue: "onceward-actions", Lease: time.Minute, Heartbeat: 10 * time.Second, Settle: 5 * time.Second, Skew: 2 * time.Second,
 					KeyTTL: 24 * time.Hour, ReadHorizon: 30 * 24 * time.Hour,
 				}},
 			},
 			Degraded: onceward.OutcomeResultDelayed, CrossBoundary: "strip", Affinity: "soft", Heartbeat: 10 * time.Second, Release: "dev",
+			Limits: onceward.TurnLimits{Calls: 128, ReadsInFlight: 32, OutputBytes: 4 << 20},
 		},
 		Tools: []onceward.ToolDecl{
 			{Name: "get_order", Description: "Reads an order.", Schema: json.RawMessage(`{"type":"object","properties":{"order_id":{"type":"string","description":"the order's number"}},"required":["order_id"],"additionalProperties":false}`)},
@@ -198,7 +199,7 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 		{"read with a field of writes", func(a *onceward.Agent) { a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", Once: true})} }, nil, nil, "register agent refunds: tool r: a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once"},
 		{"write with a field of reads", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Timeout: time.Second})}
-		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly"},
+		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout, MaxAttempts and MaxOutput belong to Read; a Write is bounded by Lease, never retried blindly, and answers with a receipt"},
 		{"lease over the drain", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Lease: time.Hour})}
 		}, nil, nil, "register agent refunds: tool w: a Spec's Lease 1h0m0s is longer than worker.drain (3m0s): a stop would cut the commit"},

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -14,7 +16,7 @@ import (
 func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, error) {
 	result := onceward.Result{
 		Outcome: turn.Outcome, Text: turn.Text, Failure: turn.Failure, Reason: turn.Reason,
-		Actions: append([]onceward.ActionReceipt{}, r.actions...), Turns: r.turn,
+		Turns: r.turn,
 	}
 	if result.Outcome == onceward.OutcomeCompleted {
 		result.Failure = nil
@@ -29,6 +31,10 @@ func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, 
 	}
 	r.status, r.outcome, r.waiting = onceward.StatusClosed, result.Outcome, ""
 	result.Use = r.use
+	var left int
+	if result.Actions, left = r.ledger(onceward.MaxCarry - carryRest - min(6*len(result.Text), onceward.MaxItem)); left > 0 {
+		result.Reason = strings.TrimPrefix(fmt.Sprintf("%s; the oldest %d receipts are left out here and are the results of their actions", result.Reason, left), "; ")
+	}
 	r.publish(ctx)
 	r.leave(ctx)
 	return result, nil
@@ -83,8 +89,9 @@ func (r *Run) refuse(why string) {
 }
 
 func (r *Run) statusNow() onceward.Status {
+	actions, _ := r.ledger(maxAnswer)
 	return onceward.Status{
 		Agent: r.plan.Agent, Status: r.status, Outcome: r.outcome, Waiting: r.waiting, Turn: r.turn, Use: r.use, Budget: r.plan.Budget,
-		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: append([]onceward.ActionReceipt{}, r.actions...), Refused: r.refused,
+		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: actions, Refused: r.refused,
 	}
 }
