@@ -28,6 +28,7 @@ type world struct {
 	reads    []bool     // of each read: whether it fails
 	calls    int
 	steps    int
+	says     string               // what a read answers; "": read
 	plan     func(*onceward.Plan) // changes it; nil: a plan of this release without limits
 	cancelAt int                  // the activity during which the run is cancelled; 0: never
 	cancel   func()
@@ -117,6 +118,9 @@ func (w *world) read(_ context.Context, in onceward.ReadInput) (onceward.Item, e
 	w.step()
 	if fails, _ := next(&w.reads); fails {
 		return onceward.Item{}, errors.New("drawn")
+	}
+	if w.says != "" {
+		return onceward.CallOutput(in.CallID, w.says)
 	}
 	return onceward.CallOutput(in.CallID, "read")
 }

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -78,16 +79,18 @@ func (r *Run) turnBytes() int { return 2 * r.plan.Limits.OutputBytes }
 // transcript, ledger and what was used of the budget. Call it when Full says so.
 func (r *Run) Continue(ctx workflow.Context) error {
 	r.leave(ctx)
+	return workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, onceward.Start{Carry: r.carry(workflow.Now(ctx))})
+}
+
+func (r *Run) carry(now time.Time) *onceward.Carry {
 	var excluded []onceward.ExcludedRoute
-	now := workflow.Now(ctx)
 	for _, e := range r.excluded {
 		if !e.Soft || e.Until.After(now) {
 			excluded = append(excluded, e)
 		}
 	}
-	info := workflow.GetInfo(ctx)
-	return workflow.NewContinueAsNewError(ctx, info.WorkflowType.Name, onceward.Start{Carry: &onceward.Carry{
+	return &onceward.Carry{
 		Version: onceward.CarryVersion, Plan: r.plan, Items: r.items, Actions: r.actions, Withdrawn: r.withdrawn, Excluded: excluded,
 		Warm: r.warm, Use: r.use, Turn: r.turn, Started: r.started, Committed: r.committed, Repair: r.repair,
-	}})
+	}
 }
