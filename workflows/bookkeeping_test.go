@@ -28,6 +28,7 @@ type world struct {
 	reads    []bool     // of each read: whether it fails
 	calls    int
 	steps    int
+	instead  map[string]any       // activities that others play
 	says     string               // what a read answers; "": read
 	plan     func(*onceward.Plan) // changes it; nil: a plan of this release without limits
 	cancelAt int                  // the activity during which the run is cancelled; 0: never
@@ -170,6 +171,9 @@ func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 		onceward.ActivityOpen: w.open, onceward.ActivitySelectRoute: w.selectRoute, onceward.ActivityCallModel: w.callModel, onceward.ActivityAct: w.act,
 		onceward.ActivityWriteItem: w.writeItem, onceward.ActivityWriteItems: w.writeItems, onceward.ReadActivity("a", "r"): w.read,
 	} {
+		if other, ok := w.instead[name]; ok {
+			fn = other
+		}
 		env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 	patient(env)
