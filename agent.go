@@ -26,6 +26,9 @@ type Agent struct {
 	// is recorded. It must not block and must have no effects. Nil accepts all.
 	Accept func(ctx context.Context, text string) error
 
+	// Limits bound what one response may ask for and what its reads may return.
+	Limits TurnLimits
+
 	// Requires tightens what the task class requires; it can never loosen it.
 	Requires Requirements
 }

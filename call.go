@@ -79,7 +79,7 @@ type Call struct {
 	Index    int             `json:"index"`
 	CallID   string          `json:"call_id"`
 	Tool     string          `json:"tool"`
-	Kind     ToolKind        `json:"kind,omitempty"`
+	Kind     ToolKind        `json:"kind,omitempty"` // empty where nothing is bound: an answer, or beyond TurnLimits.Calls
 	Args     json.RawMessage `json:"args,omitempty"`
 	ActionID ActionID        `json:"action_id,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
@@ -92,6 +92,7 @@ type ReadInput struct {
 	CallID      string          `json:"call_id"`
 	Args        json.RawMessage `json:"args"`
 	MaxAttempts int             `json:"max_attempts"`
+	MaxOutput   int             `json:"max_output,omitempty"` // zero: MaxOutput
 }
 
 // ActInput is the input of Act and, with what Act adds, of the Action workflow.
@@ -112,6 +113,9 @@ type ActInput struct {
 	// Submit: the run waits no longer for an effect that the product has accepted;
 	// the model hears submitted, and the Action is told that it does.
 	Submit bool `json:"submit,omitempty"`
+	// Version is that of the manifest. A worker that does not know it leaves the
+	// action to another: it would drop what it cannot read.
+	Version int `json:"version,omitempty"`
 	// AttachOnly reads an action and never starts it: the run is ending.
 	AttachOnly bool `json:"attach_only,omitempty"`
 }
@@ -203,6 +207,13 @@ type AttemptRecord struct {
 	Failure *Failure    `json:"failure,omitempty"`
 	Settled *Settlement `json:"settled,omitempty"` // nil while in flight
 	Repair  Repair      `json:"repair,omitempty"`
+}
+
+// WriteItemsInput asks for one answer to each of several calls.
+type WriteItemsInput struct {
+	CallIDs []string `json:"call_ids"`
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
 }
 
 // WriteItemInput asks for the output item of a call that was never carried out

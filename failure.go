@@ -72,6 +72,16 @@ const (
 	RepairRaiseOutput    Repair = "raise_max_output_tokens"
 )
 
+// Known reports whether r is a repair of this release.
+func (r Repair) Known() bool {
+	switch r {
+	case RepairNone, RepairHistory, RepairStripIDs, RepairStripReasoning, RepairFullInput, RepairLowerOutput, RepairRaiseOutput:
+		return true
+	default:
+		return false
+	}
+}
+
 // MaxFailureMessage bounds Failure.Message in bytes: a failure rides in
 // Temporal error details, which the server cuts at 4 KB while it retries.
 const MaxFailureMessage = 500

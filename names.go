@@ -8,6 +8,7 @@ const (
 	ActivityOpen        = "onceward.Open"        // local: resolve agent and configuration into the manifest
 	ActivitySelectRoute = "onceward.SelectRoute" // local: choose a route, read-only
 	ActivityWriteItem   = "onceward.WriteItem"   // local: write an output item that workflow code must not encode
+	ActivityWriteItems  = "onceward.WriteItems"  // local: the same answer to several calls
 	ActivityCallModel   = "onceward.CallModel"   // one HTTP request to one resource
 	ActivityAct         = "onceward.Act"         // start an action or attach to it
 )

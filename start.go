@@ -5,12 +5,6 @@ import (
 	"time"
 )
 
-// Versions of what rides in histories and through continue-as-new.
-const (
-	ManifestVersion = 1
-	CarryVersion    = 1
-)
-
 // Start is the one argument of a run's workflow. Request is what the run is
 // about: a JSON string becomes the first message verbatim, anything else is
 // given to the model as JSON text. Tenant and User are recorded in the manifest.
@@ -81,7 +75,8 @@ type Plan struct {
 	Tenant        string         `json:"tenant,omitempty"`
 	User          string         `json:"user,omitempty"`
 	State         *ProviderState `json:"state,omitempty"`
-	Attributes    bool           `json:"attributes"` // whether the namespace has the search attributes
+	Attributes    bool           `json:"attributes"`      // whether the namespace has the search attributes
+	Limits        TurnLimits     `json:"limits,omitzero"` // all above zero; zero in a manifest of version 1
 }
 
 // ToolPlan is what workflow code knows of a tool.
@@ -91,6 +86,7 @@ type ToolPlan struct {
 	Once        bool          `json:"once,omitempty"`
 	Timeout     time.Duration `json:"timeout,omitempty"`      // read
 	MaxAttempts int           `json:"max_attempts,omitempty"` // read
+	MaxOutput   int           `json:"max_output,omitempty"`   // read; zero is MaxOutput, the bound of manifests without it
 	Write       WritePolicy   `json:"write,omitzero"`         // write
 }
 
@@ -104,8 +100,10 @@ type Manifest struct {
 	Output       *OutputDecl `json:"output,omitempty"`
 }
 
-// MaxCarry bounds what continue-as-new carries inline, in bytes of items.
-const MaxCarry = 1 << 20
+// MaxCarry bounds what continue-as-new carries, in bytes as the JSON converter
+// writes them: plan, items, receipts and what else there is. The server takes 2 MB,
+// so a payload codec may add a quarter, and base64 its third.
+const MaxCarry = 1500 << 10
 
 // Carry is what a run hands to its next execution.
 type Carry struct {

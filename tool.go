@@ -29,6 +29,11 @@ type Spec struct {
 	Timeout time.Duration
 	// MaxAttempts bounds the attempts of a read tool; zero is 3.
 	MaxAttempts int
+	// MaxOutput bounds what one call of a read tool may return, in bytes as the
+	// transcript holds it; zero is 128 KB, and at most 1 MB. A call that returns
+	// more is answered output_too_large with both numbers. All reads of a response
+	// share Agent.Limits.OutputBytes.
+	MaxOutput int
 
 	// Settle declares that "not found" is authoritative this long after the
 	// lease of the commit ended: it must cover the product's longest processing

@@ -19,6 +19,9 @@ import (
 // Act starts an action or attaches to it, and waits a little for its receipt. It
 // is idempotent: Temporal may retry it for ever.
 func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.ActResult, error) {
+	if in.Version > onceward.ManifestVersion {
+		return onceward.ActResult{}, fmt.Errorf("act %s: the manifest has version %d, this worker reads up to %d", in.ActionID, in.Version, onceward.ManifestVersion)
+	}
 	id := in.ActionID.WorkflowID()
 	stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.ActionID })
 	defer stop()

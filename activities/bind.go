@@ -17,10 +17,16 @@ const (
 )
 
 // bindCalls binds each call of a response once, or writes the answer that tells
-// the model what was wrong with it. A write is never guessed from a near name.
-func bindCalls(agent *Agent, wire []onceward.WireCall, withdrawn []string) []onceward.Call {
+// the model what was wrong with it. A write is never guessed from a near name. Those
+// beyond the limit, if there is one, are only named: the run answers them, and a
+// thousand answers here would not fit the result.
+func bindCalls(agent *Agent, wire []onceward.WireCall, withdrawn []string, limit int) []onceward.Call {
 	calls := make([]onceward.Call, 0, len(wire))
-	for _, w := range wire {
+	for i, w := range wire {
+		if limit > 0 && i >= limit {
+			calls = append(calls, onceward.Call{Index: w.Index, CallID: w.CallID})
+			continue
+		}
 		calls = append(calls, bindCall(agent, w, withdrawn))
 	}
 	return calls

@@ -60,7 +60,7 @@ func TestBindCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.wire.CallID = "call_1"
-			got := bindCalls(shopAgent(t), []onceward.WireCall{c.wire}, c.withdrawn)[0]
+			got := bindCalls(shopAgent(t), []onceward.WireCall{c.wire}, c.withdrawn, 0)[0]
 			if got.Tool != c.tool || got.ActionID != c.id {
 				t.Errorf("tool %q, action id %q, want %q, %q", got.Tool, got.ActionID, c.tool, c.id)
 			}
@@ -92,10 +92,10 @@ func TestOutputItem(t *testing.T) {
 		"a text":                       {`"hello"`, `hello`},
 		"an empty text":                {`""`, ``},
 		"an empty list":                {`[]`, `[]`},
-		"too large":                    {`"` + strings.Repeat("x", MaxToolOutput) + `"`, `output_too_large`},
-		"too large when escaped again": {`{"a":"` + strings.Repeat(`\u003c`, MaxToolOutput/6-10) + `"}`, `output_too_large`},
+		"too large":                    {`"` + strings.Repeat("x", onceward.MaxOutput) + `"`, `output_too_large`},
+		"too large when escaped again": {`{"a":"` + strings.Repeat(`\u003c`, onceward.MaxOutput/6-10) + `"}`, `output_too_large`},
 	} {
-		item := outputItem("call_1", json.RawMessage(c.out))
+		item := outputItem("call_1", json.RawMessage(c.out), 0)
 		var got struct {
 			Output *string `json:"output"`
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// MaxResponse bounds the items of one response in bytes: a larger activity
-// result would be refused by the server after the tokens were paid for.
-const MaxResponse = 1536 << 10
+// MaxResult bounds a result of ours as it is encoded, in bytes. The server refuses
+// one of 2 MB, after the tokens were paid for, and a payload codec may add to it.
+const MaxResult = 1536 << 10
 
 // CallModel makes one attempt: exactly one HTTP request, or none and a failure
 // that says not_sent. Temporal never retries it.
@@ -46,6 +46,9 @@ func (a *Activities) CallModel(ctx context.Context, in onceward.CallInput) (once
 	var manifest onceward.Manifest
 	if err := json.Unmarshal(items[0].Raw, &manifest); err != nil {
 		return onceward.CallResult{}, notSent(fmt.Sprintf("read manifest: %v", err))
+	}
+	if v := manifest.Plan.Version; v > onceward.ManifestVersion { // another worker has to send it
+		return onceward.CallResult{}, notSent(fmt.Sprintf("the manifest has version %d, this worker reads up to %d", v, onceward.ManifestVersion))
 	}
 	select {
 	case <-activity.GetWorkerStopChannel(ctx):
@@ -93,20 +96,22 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 	if err != nil {
 		return onceward.CallResult{}, failed(a.failureOf(ctx, err), settled)
 	}
-	size := 0
-	for _, item := range response.Items {
-		size += len(item.Raw)
-	}
-	if size > MaxResponse {
-		f := onceward.NewFailure(onceward.ClassPayloadTooLarge, onceward.PhaseSettled,
-			fmt.Sprintf("the response has %d bytes, at most %d fit a history", size, MaxResponse))
+	result := onceward.CallResult{Items: response.Items, Settled: settled, Calls: bindCalls(agent, response.Calls, in.Withdrawn, manifest.Plan.Limits.Calls)}
+	result.TextItem, result.Text = placeOf(response.Text, response.Items)
+	if size, err := encodedSize(result); err != nil || size > MaxResult {
+		f := onceward.NewFailure(onceward.ClassInvalidOutput, onceward.PhaseSettled,
+			fmt.Sprintf("the response takes %d bytes in a history, at most %d fit (%v)", size, MaxResult, err))
 		f.Resource, f.Deployment = in.Route.Resource, in.Route.Deployment
 		f.ProviderStateCreated = state.Conversation != ""
 		return onceward.CallResult{}, failed(f, settled)
 	}
-	result := onceward.CallResult{Items: response.Items, Settled: settled, Calls: bindCalls(agent, response.Calls, in.Withdrawn)}
-	result.TextItem, result.Text = placeOf(response.Text, response.Items)
 	return result, nil
+}
+
+// encodedSize is what a value takes in a payload, before any codec.
+func encodedSize(v any) (int, error) {
+	raw, err := json.Marshal(v)
+	return len(raw), err
 }
 
 // placeOf names the item that says a text, counted from 1, or returns the text
@@ -188,6 +193,10 @@ func (p *progress) details() any {
 	}{phase, p.events.Load()}
 }
 
+// soonest is how often a heartbeat is recorded at least. A cancellation reaches an
+// activity only by the answer to one, whatever the heartbeat timeout.
+const soonest = time.Second
+
 // beat records a heartbeat now and then until stop is called. every is the
 // heartbeat timeout; zero is 10 s.
 func beat(ctx context.Context, every time.Duration, details func() any) (stop func()) {
@@ -196,7 +205,7 @@ func beat(ctx context.Context, every time.Duration, details func() any) (stop fu
 	}
 	activity.RecordHeartbeat(ctx, details())
 	done := make(chan struct{})
-	ticker := time.NewTicker(every / 3)
+	ticker := time.NewTicker(min(every/3, soonest))
 	go func() {
 		defer ticker.Stop()
 		for {

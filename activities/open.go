@@ -51,7 +51,11 @@ func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.
 	if err != nil {
 		return onceward.Opened{}, invalidStart("request: %v", err)
 	}
-	return onceward.Opened{Plan: manifest.Plan, Items: []onceward.Item{first, message}}, nil
+	opened := onceward.Opened{Plan: manifest.Plan, Items: []onceward.Item{first, message}}
+	if size, err := encodedSize(opened); err != nil || size > MaxResult { // else the workflow task would fail for ever
+		return onceward.Opened{}, invalidStart("manifest and request take %d bytes in a history, at most %d (%v)", size, MaxResult, err)
+	}
+	return opened, nil
 }
 
 // firstMessage is what the run is asked, and the files that its owner keeps for it.
@@ -131,4 +135,13 @@ func (a *Activities) SelectRoute(_ context.Context, in onceward.RouteRequest) (o
 // runs as a local activity, because workflow code must not encode JSON.
 func (a *Activities) WriteItem(_ context.Context, in onceward.WriteItemInput) (onceward.Item, error) {
 	return onceward.CallError(in.CallID, in.Code, in.Message), nil
+}
+
+// WriteItems writes the same answer to several calls.
+func (a *Activities) WriteItems(_ context.Context, in onceward.WriteItemsInput) ([]onceward.Item, error) {
+	items := make([]onceward.Item, 0, len(in.CallIDs))
+	for _, id := range in.CallIDs {
+		items = append(items, onceward.CallError(id, in.Code, in.Message))
+	}
+	return items, nil
 }

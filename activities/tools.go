@@ -13,9 +13,6 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// MaxToolOutput bounds what a read tool may return, in bytes of JSON.
-const MaxToolOutput = 1 << 20
-
 // ReadFunc returns the activity of a read tool. Its result is the call's output
 // item. It fails only while Temporal may retry it; the last failure becomes an
 // answer for the model.
@@ -31,7 +28,7 @@ func ReadFunc(tool Tool) func(context.Context, onceward.ReadInput) (onceward.Ite
 			activity.GetLogger(ctx).Warn("the tool failed for the last time", "tool", tool.Tool.Spec.Name, "error", err)
 			return onceward.CallError(in.CallID, "tool_failed", toolError(err)), nil
 		}
-		return outputItem(in.CallID, out), nil
+		return outputItem(in.CallID, out, in.MaxOutput), nil
 	}
 }
 
@@ -46,23 +43,36 @@ func toolError(err error) string {
 }
 
 // outputItem writes a tool's result as the model reads it: a JSON string as its
-// text, everything else as JSON.
-func outputItem(callID string, out json.RawMessage) onceward.Item {
+// text, everything else as JSON. limit bounds it in the form that the transcript
+// holds, which is what the turn has reserved; zero is MaxOutput.
+func outputItem(callID string, out json.RawMessage, limit int) onceward.Item {
+	if limit <= 0 {
+		limit = onceward.MaxOutput
+	}
+	tooLarge := func(size int) onceward.Item {
+		return onceward.CallError(callID, "output_too_large", fmt.Sprintf("the tool returned %d bytes, at most %d are allowed: ask for less", size, limit))
+	}
+	if len(out) > limit {
+		return tooLarge(len(out))
+	}
 	text := string(out)
 	if len(out) > 0 && out[0] == '"' {
 		if err := json.Unmarshal(out, &text); err != nil {
 			return onceward.CallError(callID, "tool_failed", fmt.Sprintf("the tool's result is not JSON: %v", err))
 		}
 	}
-	if len(out) > MaxToolOutput {
-		return onceward.CallError(callID, "output_too_large", fmt.Sprintf("the tool returned %d bytes, at most %d are allowed: ask for less", len(out), MaxToolOutput))
-	}
 	item, err := onceward.CallOutput(callID, text)
 	if err != nil {
 		return onceward.CallError(callID, "output_too_large", fmt.Sprintf("the tool returned %d bytes, too many for one item: %v", len(out), err))
 	}
+	if size := len(item.Raw) - bareOutput; size > limit { // JSON in a JSON string grows by its escapes
+		return tooLarge(size)
+	}
 	return item
 }
+
+// bareOutput is what an output item has beside its output, about.
+const bareOutput = 150
 
 // CommitFunc returns the commit activity of a write tool: read, guard, commit,
 // in one activity, because two gave two effects when somebody reset the Action

@@ -39,6 +39,9 @@ func resolve(cfg Config, agent onceward.Agent, receiver any) (*activities.Agent,
 	out := &activities.Agent{Tools: map[string]activities.Tool{}}
 	out.Manifest = onceward.Manifest{Type: onceward.ItemManifest, Plan: plan(cfg, agent.Name, task), Instructions: agent.Instructions}
 	var mistakes []error
+	if out.Manifest.Plan.Limits, err = limits(agent); err != nil {
+		mistakes = append(mistakes, err)
+	}
 	for _, tool := range agent.Tools {
 		if err := addTool(cfg, out, tool, receiver); err != nil {
 			mistakes = append(mistakes, fmt.Errorf("tool %s: %w", tool.Spec.Name, err))
@@ -68,6 +71,21 @@ func plan(cfg Config, agent string, task config.Task) onceward.Plan {
 		CrossBoundary: cfg.Pool.CrossBoundary, Affinity: cfg.Pool.Affinity,
 		Heartbeat: cfg.Worker.Heartbeat, Release: cfg.Temporal.Release,
 	}
+}
+
+// limits resolves what bounds a turn, and refuses one in which a read could never
+// start.
+func limits(agent onceward.Agent) (onceward.TurnLimits, error) {
+	l, err := agent.Limits.Resolve()
+	if err != nil {
+		return l, err
+	}
+	for _, tool := range agent.Tools {
+		if need := or(tool.Spec.MaxOutput, onceward.DefaultMaxOutput); tool.Kind == onceward.KindRead && need > l.OutputBytes {
+			return l, fmt.Errorf("Limits.OutputBytes is %d, less than MaxOutput of the tool %s (%d), which could never be called", l.OutputBytes, tool.Spec.Name, need)
+		}
+	}
+	return l, nil
 }
 
 // requirements tightens the task class by the agent and by what it declares,
@@ -129,6 +147,7 @@ func toolPlan(cfg Config, tool onceward.Tool) onceward.ToolPlan {
 	p := onceward.ToolPlan{Name: spec.Name, Kind: tool.Kind}
 	if tool.Kind == onceward.KindRead {
 		p.Timeout, p.MaxAttempts = or(spec.Timeout, defaultReadTimeout), or(spec.MaxAttempts, defaultReadAttempts)
+		p.MaxOutput = or(spec.MaxOutput, onceward.DefaultMaxOutput)
 		return p
 	}
 	p.Once = spec.Once
@@ -165,6 +184,9 @@ func checkSpec(cfg Config, tool onceward.Tool) error {
 	if spec.MaxAttempts < 0 {
 		return fmt.Errorf("MaxAttempts is negative: %d", spec.MaxAttempts)
 	}
+	if spec.MaxOutput < 0 || spec.MaxOutput > onceward.MaxOutput {
+		return fmt.Errorf("MaxOutput is %d, want 1 to %d, or 0 for %d", spec.MaxOutput, onceward.MaxOutput, onceward.DefaultMaxOutput)
+	}
 	switch tool.Kind {
 	case onceward.KindRead:
 		if spec.Settle != 0 || spec.KeyTTL != 0 || spec.ReadHorizon != 0 || spec.Lease != 0 || spec.Keyed || spec.VerifyByRead || spec.Once {
@@ -172,8 +194,8 @@ func checkSpec(cfg Config, tool onceward.Tool) error {
 		}
 	case onceward.KindWrite:
 		switch {
-		case spec.Timeout != 0 || spec.MaxAttempts != 0:
-			return errors.New("a Spec's Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly")
+		case spec.Timeout != 0 || spec.MaxAttempts != 0 || spec.MaxOutput != 0:
+			return errors.New("a Spec's Timeout, MaxAttempts and MaxOutput belong to Read; a Write is bounded by Lease, never retried blindly, and answers with a receipt")
 		case spec.Lease > cfg.Worker.Drain:
 			return fmt.Errorf("a Spec's Lease %s is longer than worker.drain (%s): a stop would cut the commit", spec.Lease, cfg.Worker.Drain)
 		case spec.Lease != 0 && spec.Lease < cfg.Worker.Heartbeat:

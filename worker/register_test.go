@@ -136,18 +136,19 @@ func TestRegisterResolvesTheManifest(t *testing.T) {
 	want := onceward.Manifest{
 		Type: "onceward_manifest", Instructions: "Refund at most once.",
 		Plan: onceward.Plan{
-			Version: 1, Agent: "refunds", Task: "refund", Models: []string{"gpt-5.6"},
+			Version: 2, Agent: "refunds", Task: "refund", Models: []string{"gpt-5.6"},
 			Requirements: onceward.Requirements{InputTokens: 500, OutputTokens: 3000, ToolCalling: true, StrictSchema: true},
 			Budget:       onceward.Budget{Attempts: 12, Cost: 500_000, AttemptCost: 200_000, Deadline: 10 * time.Minute, PeopleDeadline: 72 * time.Hour},
 			Timeouts:     onceward.Timeouts{FirstEvent: 30 * time.Second, Idle: 30 * time.Second, Attempt: 2 * time.Minute},
 			Tools: []onceward.ToolPlan{
-				{Name: "get_order", Kind: onceward.KindRead, Timeout: 30 * time.Second, MaxAttempts: 3},
+				{Name: "get_order", Kind: onceward.KindRead, Timeout: 30 * time.Second, MaxAttempts: 3, MaxOutput: 128 << 10},
 				{Name: "create_refund", Kind: onceward.KindWrite, Once: true, Write: onceward.WritePolicy{
 					Queue: "onceward-actions", Lease: time.Minute, Heartbeat: 10 * time.Second, Settle: 5 * time.Second, Skew: 2 * time.Second,
 					KeyTTL: 24 * time.Hour, ReadHorizon: 30 * 24 * time.Hour,
 				}},
 			},
 			Degraded: onceward.OutcomeResultDelayed, CrossBoundary: "strip", Affinity: "soft", Heartbeat: 10 * time.Second, Release: "dev",
+			Limits: onceward.TurnLimits{Calls: 128, ReadsInFlight: 32, OutputBytes: 4 << 20},
 		},
 		Tools: []onceward.ToolDecl{
 			{Name: "get_order", Description: "Reads an order.", Schema: json.RawMessage(`{"type":"object","properties":{"order_id":{"type":"string","description":"the order's number"}},"required":["order_id"],"additionalProperties":false}`)},
@@ -198,7 +199,17 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 		{"read with a field of writes", func(a *onceward.Agent) { a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", Once: true})} }, nil, nil, "register agent refunds: tool r: a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once"},
 		{"write with a field of reads", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Timeout: time.Second})}
-		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout and MaxAttempts belong to Read; a Write is bounded by Lease and never retried blindly"},
+		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout, MaxAttempts and MaxOutput belong to Read; a Write is bounded by Lease, never retried blindly, and answers with a receipt"},
+		{"E26 output of a read beyond its bound", func(a *onceward.Agent) {
+			a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", MaxOutput: 1<<20 + 1})}
+		}, nil, nil, "register agent refunds: tool r: MaxOutput is 1048577, want 1 to 1048576, or 0 for 131072"},
+		{"E26 output of a write", func(a *onceward.Agent) {
+			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", MaxOutput: 1})}
+		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout, MaxAttempts and MaxOutput belong to Read"},
+		{"E26 limits beyond their bound", func(a *onceward.Agent) { a.Limits.Calls = 513 }, nil, nil, "register agent refunds: Limits.Calls is 513, want 1 to 512, or 0 for 128"},
+		{"E26 limits in which a read could never start", func(a *onceward.Agent) {
+			a.Tools, a.Limits.OutputBytes = []onceward.Tool{readOrder(onceward.Spec{Name: "r", MaxOutput: 1000})}, 999
+		}, nil, nil, "register agent refunds: Limits.OutputBytes is 999, less than MaxOutput of the tool r (1000), which could never be called"},
 		{"lease over the drain", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Lease: time.Hour})}
 		}, nil, nil, "register agent refunds: tool w: a Spec's Lease 1h0m0s is longer than worker.drain (3m0s): a stop would cut the commit"},

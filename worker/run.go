@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/worker"
@@ -133,6 +134,10 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 		OnFatalError:                 fatal,
 	}
 	forRuns, forCommits := options, options
+	// A cancelled attempt hears of it by the answer to a heartbeat. The SDK would
+	// hold those back for most of the heartbeat timeout, and the request would run
+	// on and cost all the while. Commits are never cancelled.
+	forRuns.MaxHeartbeatThrottleInterval, forRuns.DefaultHeartbeatThrottleInterval = cancelSeen, cancelSeen
 	forRuns.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxActivities
 	forCommits.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxCommits
 	forCommits.DisableWorkflowWorker = true
@@ -147,6 +152,7 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	registerAs(runs, onceward.ActivityOpen, acts.Open)
 	registerAs(runs, onceward.ActivitySelectRoute, acts.SelectRoute)
 	registerAs(runs, onceward.ActivityWriteItem, acts.WriteItem)
+	registerAs(runs, onceward.ActivityWriteItems, acts.WriteItems)
 	registerAs(runs, onceward.ActivityCallModel, acts.CallModel)
 	registerAs(runs, onceward.ActivityAct, acts.Act)
 	registerAs(runs, onceward.ActivityTestResource, acts.TestResource)
@@ -162,6 +168,9 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	}
 	return runs, commits, nil
 }
+
+// cancelSeen bounds how long a cancellation takes to reach an attempt or a read.
+const cancelSeen = time.Second
 
 func registerAs(w sdk.Worker, name string, fn any) {
 	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})

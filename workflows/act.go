@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,13 +16,6 @@ const (
 	actTimeout = 20 * time.Second
 	// askTimeout bounds an ask with all its retries.
 	askTimeout = 2 * time.Minute
-	// firstAsk and lastAsk bound the back-off between two asks for a receipt.
-	firstAsk = time.Second
-	lastAsk  = 30 * time.Second
-	// personAsk replaces lastAsk while a person is waited for. Their decision
-	// wakes the run by a signal; the timer is for a signal that was lost, and its
-	// length keeps days of waiting from filling the history.
-	personAsk = 5 * time.Minute
 )
 
 // Act carries out the calls of a turn: reads at once and in parallel, writes one
@@ -31,33 +23,31 @@ const (
 // whatever happened, and the items enter the transcript in the order of the
 // calls. The returned turn has an Outcome if the run ends here.
 func (r *Run) Act(ctx workflow.Context, turn onceward.Turn) (onceward.Turn, error) {
+	understandCalls(turn.Calls)
 	outputs := make([]onceward.Item, len(turn.Calls))
-	done := make([]bool, len(turn.Calls))
-	reads := make([]workflow.Future, len(turn.Calls))
-	for i, call := range turn.Calls {
+	carried := len(turn.Calls)
+	if limit := r.plan.Limits.Calls; limit > 0 {
+		carried = min(carried, limit)
+	}
+	reads := reads{run: r, turn: turn, outputs: outputs, room: r.plan.Limits.OutputBytes}
+	var writes []int
+	for i, call := range turn.Calls[:carried] {
 		switch {
 		case call.Output != nil:
-			outputs[i], done[i] = *call.Output, true
+			outputs[i] = *call.Output
 		case call.Kind == onceward.KindRead:
-			reads[i] = r.startRead(ctx, turn.N, call)
+			reads.waiting = append(reads.waiting, i)
+		default:
+			writes = append(writes, i)
 		}
 	}
-	for i, call := range turn.Calls {
-		if reads[i] == nil {
-			continue
-		}
-		if err := r.endRead(ctx, turn.N, call, reads[i], &outputs[i]); err != nil {
-			outputs[i] = r.writeItem(ctx, call.CallID, "tool_failed", "the tool did not answer: "+cutSummary(err.Error()))
-		}
-		done[i] = true
-	}
+	reads.carryOut(ctx)
+	r.refuseBeyond(ctx, turn.Calls, carried, outputs)
 	end := onceward.Turn{N: turn.N}
-	for i, call := range turn.Calls {
-		if done[i] {
-			continue
-		}
-		if end.Outcome == "" && ctx.Err() != nil {
-			end.Outcome, end.Reason = onceward.OutcomeCancelled, "the run was cancelled"
+	for _, i := range writes {
+		call := turn.Calls[i]
+		if end.Outcome == "" {
+			end.Outcome, end.Reason, end.Failure = r.stopBefore(ctx, call)
 		}
 		if end.Outcome != "" {
 			outputs[i] = r.writeItem(ctx, call.CallID, "not_carried_out", "the run ended before this call was carried out")
@@ -75,6 +65,47 @@ func (r *Run) Act(ctx workflow.Context, turn onceward.Turn) (onceward.Turn, erro
 	return turn, nil
 }
 
+// answersAtOnce is how many answers one local activity writes: each of them is a
+// marker in the history, and has to stay far below the size of a payload.
+const answersAtOnce = 500
+
+// refuseBeyond answers the calls that a response may not ask for any more.
+func (r *Run) refuseBeyond(ctx workflow.Context, calls []onceward.Call, carried int, outputs []onceward.Item) {
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	for from := carried; from < len(calls); from += answersAtOnce {
+		to := min(from+answersAtOnce, len(calls))
+		input := onceward.WriteItemsInput{Code: "too_many_calls", Message: fmt.Sprintf("only the first %d calls of a response are carried out: ask for this again if it is still needed", carried)}
+		for _, call := range calls[from:to] {
+			input.CallIDs = append(input.CallIDs, call.CallID)
+		}
+		var items []onceward.Item
+		err := workflow.ExecuteLocalActivity(local(free, "write items"), onceward.ActivityWriteItems, input).Get(free, &items)
+		if err != nil || len(items) != to-from {
+			panic(fmt.Sprintf("write %d items: there are %d (%v)", to-from, len(items), err)) // as in writeItem
+		}
+		copy(outputs[from:to], items)
+	}
+	cancel()
+}
+
+// stopBefore says why the run ends instead of carrying out a write.
+func (r *Run) stopBefore(ctx workflow.Context, call onceward.Call) (onceward.Outcome, string, *onceward.Failure) {
+	if ctx.Err() != nil {
+		return onceward.OutcomeCancelled, "the run was cancelled", nil
+	}
+	if r.plan.Version < bounded {
+		return "", "", nil
+	}
+	if why := r.outgrown(ctx); why != "" {
+		return onceward.OutcomeFailed, why, onceward.NewFailure(onceward.ClassPayloadTooLarge, onceward.PhasePrepare, why)
+	}
+	known := slices.ContainsFunc(r.actions, func(a onceward.ActionReceipt) bool { return a.ActionID == call.ActionID })
+	if !known && len(r.actions) >= onceward.MaxActions {
+		return onceward.OutcomeBudgetExhausted, fmt.Sprintf("actions: %d of %d used", len(r.actions), onceward.MaxActions), nil
+	}
+	return "", "", nil
+}
+
 func (r *Run) tool(name string) onceward.ToolPlan {
 	for _, tool := range r.plan.Tools {
 		if tool.Name == name {
@@ -84,49 +115,6 @@ func (r *Run) tool(name string) onceward.ToolPlan {
 	return onceward.ToolPlan{Name: name}
 }
 
-func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) workflow.Future {
-	tool := r.tool(call.Tool)
-	timeout, attempts := tool.Timeout, tool.MaxAttempts
-	if timeout <= 0 {
-		timeout = 30 * time.Second
-	}
-	if attempts <= 0 {
-		attempts = 3
-	}
-	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: timeout,
-		HeartbeatTimeout:    r.plan.Heartbeat,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: int32(attempts)},
-		Summary:             cutSummary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
-	})
-	return workflow.ExecuteActivity(options, onceward.ReadActivity(r.plan.Agent, call.Tool),
-		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts})
-}
-
-// endRead waits for a read. A worker that does not have the tool, as in the
-// middle of a deploy, says nothing about the order of things: the read is asked
-// of another one while the run's time lasts.
-func (r *Run) endRead(ctx workflow.Context, turn int, call onceward.Call, read workflow.Future, output *onceward.Item) error {
-	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
-		err := read.Get(ctx, output)
-		if !notRegistered(err) || !workflow.Now(ctx).Add(pause).Before(r.deadline()) {
-			return err
-		}
-		r.wait(ctx, onceward.StatusRunning, "", "a worker that has the tool "+call.Tool)
-		if err := workflow.Sleep(ctx, pause); err != nil {
-			return err
-		}
-		r.resumed(ctx)
-		read = r.startRead(ctx, turn, call)
-	}
-}
-
-// notRegistered reports that a worker took an activity that it does not have.
-func notRegistered(err error) bool {
-	var application *temporal.ApplicationError
-	return errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError"
-}
-
 // write carries out one write through its Action and waits until there is a
 // receipt. An outcome that nobody can tell stops the write: the run then waits
 // for a person.
@@ -134,11 +122,13 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 	input := onceward.ActInput{
 		ActionID: call.ActionID, Agent: r.plan.Agent, Tool: call.Tool, Digest: call.Digest, Args: call.Args, CallID: call.CallID,
 		Run: workflow.GetInfo(ctx).WorkflowExecution.ID, RunID: r.runID, Policy: r.tool(call.Tool).Write, Repeated: r.proposed(call.ActionID),
+		Version: r.plan.Version,
 	}
 	receipts := workflow.GetSignalChannel(ctx, onceward.SignalReceipt)
 	var people time.Duration // waited for people on this call
 	var submit time.Time     // when the wait for an effect that the product has accepted ends
-	for pause := firstAsk; ; {
+	var pause patience
+	for {
 		result, err := r.ask(ctx, turn, input)
 		if err != nil && ctx.Err() == nil { // Temporal could not start or read the action; nothing says that it will
 			result = onceward.ActResult{Pending: true, Receipt: r.known(input, cutSummary(err.Error()))}
@@ -160,25 +150,24 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 			return *result.Output, "", ""
 		}
 		person := awaitsPerson(result.Receipt.Status)
-		limit := lastAsk
+		now := workflow.Now(ctx)
+		left := r.deadline().Sub(now)
 		if result.Receipt.Status == onceward.StateAccepted && input.Policy.Submit > 0 && !input.Submit {
-			now := workflow.Now(ctx)
 			if submit.IsZero() { // half of the time left, so that the model can still tell somebody
-				submit = now.Add(min(input.Policy.Submit, r.deadline().Sub(now)/2))
+				submit = now.Add(min(input.Policy.Submit, left/2))
 			}
 			if input.Submit = !now.Before(submit); input.Submit {
 				continue
 			}
-			limit = max(min(limit, submit.Sub(now)), minWait)
+			left = min(left, submit.Sub(now))
 		}
 		if person {
-			limit = personAsk
+			left = r.plan.Budget.PeopleDeadline - people
 			r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeUnknown, fmt.Sprintf("a decision about %s: %s", call.ActionID, result.Receipt.Reason))
 		} else {
 			r.wait(ctx, onceward.StatusRunning, "", fmt.Sprintf("the receipt of %s (%s)", call.ActionID, result.Receipt.Status))
 		}
-		waited := r.sleepOrSignal(ctx, receipts, min(pause, limit), "wait for the receipt of "+string(call.ActionID))
-		pause = min(2*pause, limit)
+		waited := r.sleepOrSignal(ctx, receipts, pause.next(workflow.Now(ctx), person, left), "wait for the receipt of "+string(call.ActionID))
 		if person {
 			people += waited
 			r.use.Waited += waited
@@ -251,6 +240,7 @@ func awaitsPerson(s onceward.ActionState) bool {
 // note keeps the newest receipt of each action, in the order of first proposal.
 // What the product has accepted counts as made: it will be, without the run.
 func (r *Run) note(receipt onceward.ActionReceipt) {
+	understandReceipt(receipt)
 	if receipt.Status == onceward.StateCommitted || receipt.Status == onceward.StateAccepted {
 		r.committed = true
 	}

@@ -37,6 +37,9 @@ type action struct {
 // never with an error, and a cancellation does not reach its activities: a
 // commit that was sent cannot be taken back by not waiting for it.
 func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionReceipt, error) {
+	if v := in.Act.Version; v > onceward.ManifestVersion {
+		leaveToNewer("the action", fmt.Sprintf("version %d", v))
+	}
 	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: onceward.ActionReceipt{
 		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
 		Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
@@ -105,9 +108,10 @@ func (a *action) stamp(ctx workflow.Context) {
 // commit runs one commit activity and moves on by what it says.
 func (a *action) commit(ctx workflow.Context) {
 	a.to(ctx, onceward.StateCommitting, "")
+	begun := workflow.Now(ctx)
 	for failedReads, tries := 0, 0; ; tries++ {
 		if tries > 0 {
-			a.pause(ctx, min(firstAsk<<min(tries-1, 10), slowestCommit), "wait before the next commit")
+			a.pause(ctx, stretched(min(firstAsk<<min(tries-1, 10), slowestCommit), workflow.Now(ctx).Sub(begun)), "wait before the next commit")
 			a.to(ctx, onceward.StateCommitting, a.receipt.Reason)
 		}
 		if a.receipt.Commits > 0 && a.in.Policy.Keyed && forgotten(a.in.Policy, workflow.Now(ctx).Sub(a.firstCommit)) {
@@ -275,6 +279,7 @@ func (a *action) adopt(ctx workflow.Context, result onceward.CommitResult) {
 // has to look.
 func (a *action) reconcile(ctx workflow.Context) {
 	facts := Facts{Policy: a.in.Policy, NotAfter: a.notAfter, FirstCommit: a.firstCommit, Commits: a.receipt.Commits, Reset: a.reset, Stored: a.stored}
+	unasked := workflow.Now(ctx) // since when no worker has carried out a read
 	for {
 		facts.State, facts.ReadAt = a.receipt.Status, workflow.Now(ctx)
 		result, err := a.find(ctx)
@@ -289,10 +294,12 @@ func (a *action) reconcile(ctx workflow.Context) {
 		if err != nil {
 			if _, never := neverStarted(err); !never { // nobody was asked: that says nothing about the read
 				facts.FailedReads++
+				unasked = workflow.Now(ctx)
 			}
 			a.receipt.Reason = "the reconciliation read failed: " + cutSummary(err.Error())
 		} else {
 			facts.FailedReads = 0
+			unasked = workflow.Now(ctx)
 		}
 		if err == nil && result.Receipt.Status == onceward.StatusConflict && facts.Conflict == "" {
 			facts.Conflict = conflicts(result.Receipt.Reason)
@@ -300,7 +307,7 @@ func (a *action) reconcile(ctx workflow.Context) {
 		facts.Submitted = a.submitted(ctx) || facts.Submitted
 		state, reason, pause := AfterRead(facts, result.Receipt.Status, err != nil)
 		if state == a.receipt.Status {
-			a.pause(ctx, pause, "wait before the next read")
+			a.pause(ctx, stretched(pause, workflow.Now(ctx).Sub(unasked)), "wait before the next read")
 			continue
 		}
 		if state.Final() || state == onceward.StateAccepted {

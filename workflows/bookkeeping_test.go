@@ -30,7 +30,10 @@ type world struct {
 	reads    []bool // of each read: whether it fails
 	calls    int
 	steps    int
-	cancelAt int // the activity during which the run is cancelled; 0: never
+	instead  map[string]any       // activities that others play
+	says     string               // what a read answers; "": read
+	plan     func(*onceward.Plan) // changes it; nil: a plan of this release without limits
+	cancelAt int                  // the activity during which the run is cancelled; 0: never
 	cancel   func()
 }
 
@@ -58,11 +61,15 @@ func (w *world) open(context.Context, onceward.OpenRequest) (onceward.Opened, er
 		return onceward.Opened{}, err
 	}
 	request, err := onceward.Text("user", "go on")
-	return onceward.Opened{Items: []onceward.Item{manifest, request}, Plan: onceward.Plan{
-		Agent: "a", Models: []string{"m"}, Heartbeat: time.Minute,
+	plan := onceward.Plan{
+		Version: onceward.ManifestVersion, Agent: "a", Models: []string{"m"}, Heartbeat: time.Minute,
 		Budget: onceward.Budget{Attempts: 10, Cost: 100, AttemptCost: 10, Deadline: 2 * time.Minute, PeopleDeadline: 10 * time.Minute},
 		Tools:  []onceward.ToolPlan{{Name: "r", Kind: onceward.KindRead, MaxAttempts: 1}, {Name: "w", Kind: onceward.KindWrite, Once: true, Write: onceward.WritePolicy{Submit: 10 * time.Second}}},
-	}}, err
+	}
+	if w.plan != nil {
+		w.plan(&plan)
+	}
+	return onceward.Opened{Items: []onceward.Item{manifest, request}, Plan: plan}, err
 }
 
 func (w *world) selectRoute(context.Context, onceward.RouteRequest) (onceward.Decision, error) {
@@ -115,6 +122,9 @@ func (w *world) read(_ context.Context, in onceward.ReadInput) (onceward.Item, e
 	if fails, _ := next(&w.reads); fails {
 		return onceward.Item{}, errors.New("drawn")
 	}
+	if w.says != "" {
+		return onceward.CallOutput(in.CallID, w.says)
+	}
 	return onceward.CallOutput(in.CallID, "read")
 }
 
@@ -155,20 +165,36 @@ func (w *world) writeItem(_ context.Context, in onceward.WriteItemInput) (oncewa
 	return onceward.CallError(in.CallID, in.Code, in.Message), nil
 }
 
-// environment is where a run of this world is played.
+func (w *world) writeItems(_ context.Context, in onceward.WriteItemsInput) ([]onceward.Item, error) {
+	var items []onceward.Item
+	for _, id := range in.CallIDs {
+		items = append(items, onceward.CallError(id, in.Code, in.Message))
+	}
+	return items, nil
+}
+
+// environment is a test environment with the activities of the world.
 func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	env := suite.NewTestWorkflowEnvironment()
 	w.cancel = env.CancelWorkflow
 	for name, fn := range map[string]any{
-		onceward.ActivityOpen: w.open, onceward.ActivitySelectRoute: w.selectRoute, onceward.ActivityCallModel: w.callModel,
-		onceward.ActivityAct: w.act, onceward.ActivityWriteItem: w.writeItem, onceward.ReadActivity("a", "r"): w.read,
+		onceward.ActivityOpen: w.open, onceward.ActivitySelectRoute: w.selectRoute, onceward.ActivityCallModel: w.callModel, onceward.ActivityAct: w.act,
+		onceward.ActivityWriteItem: w.writeItem, onceward.ActivityWriteItems: w.writeItems, onceward.ReadActivity("a", "r"): w.read,
 	} {
+		if other, ok := w.instead[name]; ok {
+			fn = other
+		}
 		env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 	patient(env)
 	return env
+}
+
+// runWorld runs the agent of the world.
+func runWorld(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return RunAgent(ctx, onceward.Agent{Name: "a"}, in)
 }
 
 // Whatever answers, fails, waits or is cancelled, and in which order: each call of
@@ -189,10 +215,16 @@ func TestNoSequenceLeavesACallWithoutItsOutput(t *testing.T) {
 			reads:    rapid.SliceOfN(rapid.Bool(), 0, 8).Draw(t, "reads"),
 			cancelAt: rapid.IntRange(0, 15).Draw(t, "cancel during activity"),
 		}
+		if rapid.Bool().Draw(t, "limits") {
+			limits := onceward.TurnLimits{
+				Calls: rapid.IntRange(1, 4).Draw(t, "calls"), ReadsInFlight: rapid.IntRange(1, 3).Draw(t, "in flight"), OutputBytes: rapid.IntRange(200, 1500).Draw(t, "bytes"),
+			}
+			w.plan = func(p *onceward.Plan) { p.Limits, p.Tools[0].MaxOutput = limits, 200 }
+		} else if rapid.Bool().Draw(t, "the version before") {
+			w.plan = func(p *onceward.Plan) { p.Version-- }
+		}
 		env := w.environment()
-		env.ExecuteWorkflow(func(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
-			return RunAgent(ctx, onceward.Agent{Name: "a"}, in)
-		}, onceward.Ask("go on"))
+		env.ExecuteWorkflow(runWorld, onceward.Ask("go on"))
 		var result onceward.Result
 		if err := env.GetWorkflowResult(&result); err != nil {
 			t.Fatalf("the run ended with an error: %v", err)

@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -38,7 +39,11 @@ func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, 
 		}
 	}
 	r.status, r.outcome, r.waiting = onceward.StatusClosed, result.Outcome, ""
-	result.Use, result.Actions = r.use, append([]onceward.ActionReceipt{}, r.actions...)
+	result.Use = r.use
+	var left int
+	if result.Actions, left = r.ledger(onceward.MaxCarry - carryRest - min(6*len(result.Text), onceward.MaxItem)); left > 0 {
+		result.Reason = strings.TrimPrefix(fmt.Sprintf("%s; the oldest %d receipts are left out here and are the results of their actions", result.Reason, left), "; ")
+	}
 	r.publish(ctx)
 	r.leave(ctx)
 	result.Refused, result.More = r.refused.list, r.refused.more
@@ -97,8 +102,9 @@ func (r *Run) resumed(ctx workflow.Context) {
 }
 
 func (r *Run) statusNow() onceward.Status {
+	actions, _ := r.ledger(maxAnswer)
 	return onceward.Status{
 		Agent: r.plan.Agent, Status: r.status, Outcome: r.outcome, Waiting: r.waiting, Turn: r.turn, Use: r.use, Budget: r.plan.Budget,
-		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: append([]onceward.ActionReceipt{}, r.actions...), Refused: r.refused.list, More: r.refused.more,
+		Deadline: r.deadline().UTC().Format(time.RFC3339), Actions: actions, Refused: r.refused.list, More: r.refused.more,
 	}
 }

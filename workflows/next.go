@@ -32,7 +32,8 @@ type turnState struct {
 	repair  onceward.Repair // of the next attempt
 	last    onceward.Class
 	failure *onceward.Failure
-	failed  []string // resource of each failed attempt
+	failed  []string  // resource of each failed attempt
+	begun   time.Time // of the wait for a route; zero after an attempt
 }
 
 // Next makes one turn: it selects a route, reserves, calls the model and settles,
@@ -100,6 +101,12 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	if err != nil && ctx.Err() != nil {
 		return onceward.Decision{}, nil // cancelled: the loop sees it
 	}
+	if decision.Route != nil {
+		understandRepair(decision.Route.Repair)
+		t.begun = time.Time{}
+	} else if t.begun.IsZero() {
+		t.begun = workflow.Now(ctx)
+	}
 	return decision, err
 }
 
@@ -128,7 +135,8 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 		return r.degrade(t, "no route is left"), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, "", fmt.Sprintf("a resource, until %s", decision.RetryAt.UTC().Format(time.RFC3339)))
-	_ = workflow.NewTimerWithOptions(ctx, max(decision.RetryAt.Sub(now), minWait), workflow.TimerOptions{Summary: "wait for a resource"}).Get(ctx, nil)
+	pause := min(stretched(max(decision.RetryAt.Sub(now), minWait), now.Sub(t.begun)), max(r.deadline().Sub(now), minWait))
+	_ = workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "wait for a resource"}).Get(ctx, nil)
 	r.resumed(ctx)
 	return onceward.Turn{}, false
 }
@@ -147,7 +155,8 @@ func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time) (o
 		return r.end(t, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, is not back before %s", owner, again.UTC().Format(time.RFC3339))), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
-	_ = workflow.NewTimerWithOptions(ctx, max(again.Sub(now), minWait), workflow.TimerOptions{Summary: cutSummary("wait for " + owner)}).Get(ctx, nil)
+	pause := min(stretched(max(again.Sub(now), minWait), now.Sub(t.begun)), max(left, minWait))
+	_ = workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: cutSummary("wait for " + owner)}).Get(ctx, nil)
 	waited := workflow.Now(ctx).Sub(now)
 	r.owned += waited
 	r.use.Waited += waited
@@ -199,8 +208,11 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 		StartToCloseTimeout:    r.plan.Timeouts.Attempt + attemptSlack,
 		ScheduleToCloseTimeout: whole,
 		HeartbeatTimeout:       r.plan.Heartbeat,
-		RetryPolicy:            onceOnly(whole),
-		Summary:                cutSummary(summary),
+		// The attempt tells how it ended, which its next heartbeat brings about: a run
+		// that left it behind would not know what it cost, nor anybody how it ended.
+		WaitForCancellation: r.plan.Version >= bounded,
+		RetryPolicy:         onceOnly(whole),
+		Summary:             cutSummary(summary),
 		// Eager dispatch would hand the attempt again and again to the worker of the
 		// workflow task, which may be the one that could not send it.
 		DisableEagerExecution: t.notSent > 0,
@@ -244,12 +256,16 @@ func decodeFailure(err error) (onceward.Failure, onceward.Settlement, bool) {
 	var failure onceward.Failure
 	var settled onceward.Settlement
 	var application *temporal.ApplicationError
-	if !errors.As(err, &application) || !application.HasDetails() || !onceward.Class(application.Type()).Known() {
+	if !errors.As(err, &application) || !application.HasDetails() {
 		return failure, settled, false
 	}
-	if err := application.Details(&failure, &settled); err != nil {
+	if err := application.Details(&failure, &settled); err != nil || string(failure.Class) != application.Type() {
 		return failure, settled, false
 	}
+	if !failure.Class.Known() {
+		leaveToNewer("a failure", fmt.Sprintf("class %q", failure.Class))
+	}
+	understandRepair(failure.Repair)
 	return failure, settled, true
 }
 

@@ -20,7 +20,8 @@ type Run struct {
 	plan      onceward.Plan
 	items     []onceward.Item
 	chain     string // digest of items
-	bytes     int
+	bytes     int    // of items, as they are sent
+	encoded   int    // of items, as they are carried
 	use       onceward.Use
 	turn      int
 	started   time.Time
@@ -45,8 +46,8 @@ type Run struct {
 // bound is for a worker that is starved.
 const localTimeout = 10 * time.Second
 
-// agentWait is how long a run waits before it asks again for a worker that has
-// its agent.
+// agentWait is how long a run waits at first before it asks again for a worker that
+// has its agent.
 const agentWait = 10 * time.Second
 
 // Open begins a run: it resolves agent and configuration into the run's manifest
@@ -65,6 +66,9 @@ func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, 
 	if err != nil {
 		return nil, err
 	}
+	if err := readable("the run's manifest", opened.Plan.Version, onceward.ManifestVersion); err != nil {
+		return nil, err
+	}
 	r.plan = opened.Plan
 	r.append(opened.Items...)
 	r.publish(ctx)
@@ -79,7 +83,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, State: in.State}
 	// Disconnected: a run that is cancelled before it begins ends with a Result too.
 	free, _ := workflow.NewDisconnectedContext(ctx)
-	for {
+	for begun := workflow.Now(ctx); ; {
 		var opened onceward.Opened
 		err := workflow.ExecuteLocalActivity(local(free, "open "+agent.Name), onceward.ActivityOpen, request).Get(free, &opened)
 		var application *temporal.ApplicationError
@@ -92,7 +96,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 		}
 		r.waiting = fmt.Sprintf("a worker that has the agent %q: %s", agent.Name, application.Message())
 		workflow.SetCurrentDetails(ctx, "Waiting for "+r.waiting)
-		if err := workflow.Sleep(ctx, agentWait); err != nil {
+		if err := workflow.Sleep(ctx, stretched(agentWait, workflow.Now(ctx).Sub(begun))); err != nil {
 			return opened, err
 		}
 	}
@@ -100,9 +104,15 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 
 // resume takes over what the execution before has carried.
 func (r *Run) resume(c onceward.Carry) error {
-	if c.Version != onceward.CarryVersion {
-		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the run was carried in version %d, this release reads %d", c.Version, onceward.CarryVersion), onceward.ErrorInvalidStart, nil)
+	if err := readable("what the execution before has carried", c.Version, onceward.CarryVersion); err != nil {
+		return err
+	}
+	if err := readable("the run's manifest", c.Plan.Version, onceward.ManifestVersion); err != nil {
+		return err
+	}
+	understandRepair(c.Repair)
+	for _, receipt := range c.Actions {
+		understandReceipt(receipt)
 	}
 	r.plan, r.use, r.turn, r.started = c.Plan, c.Use, c.Turn, c.Started
 	r.actions, r.withdrawn, r.excluded, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Warm, c.Committed
@@ -121,6 +131,7 @@ func (r *Run) append(items ...onceward.Item) {
 		r.items = append(r.items, item)
 		r.chain = onceward.ChainDigest(r.chain, item)
 		r.bytes += len(item.Raw)
+		r.encoded += item.Encoded()
 	}
 }
 

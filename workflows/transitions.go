@@ -61,8 +61,6 @@ const (
 	maxPreReads = 8
 	// lastRead bounds the back-off between two reads.
 	lastRead = 30 * time.Second
-	// slowestRead bounds it for an effect that the product finishes in days.
-	slowestRead = time.Hour
 	// slowestCommit bounds the back-off between two commits of which nothing was sent.
 	slowestCommit = 5 * time.Minute
 )
@@ -126,7 +124,7 @@ func AfterRead(f Facts, status onceward.ReceiptStatus, failed bool) (onceward.Ac
 	case age > f.Policy.ReadHorizon && settled:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read sees back %s and the commit is %s old", f.Policy.ReadHorizon, age.Round(time.Second)), 0
 	case status == onceward.StatusAccepted: // for days, perhaps: the pauses grow, or reads would fill the history
-		return onceward.StateAccepted, "", max(pause, min(age/20, slowestRead))
+		return onceward.StateAccepted, "", stretched(pause, age)
 	case status != onceward.StatusAbsent && settled:
 		return onceward.StateAwaitingOperator, fmt.Sprintf("the read answered %q", status), 0
 	case !settled:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -95,6 +96,22 @@ func (a *Activities) Page(_ context.Context, in PageArgs) (string, error) {
 // Empty is a tool that has nothing to say.
 func (a *Activities) Empty(context.Context, struct{}) (string, error) { return "", nil }
 
+// Wait does nothing until it is told to end, and says so.
+func (a *Activities) Wait(ctx context.Context, _ struct{}) (string, error) {
+	fmt.Fprintln(os.Stderr, "the tool waits")
+	<-ctx.Done()
+	fmt.Fprintln(os.Stderr, "the tool was told to end")
+	return "", ctx.Err()
+}
+
+// CountArgs is any text.
+type CountArgs struct {
+	Text string `json:"text" jsonschema:"what is counted"`
+}
+
+// Count says how long a text is.
+func (a *Activities) Count(_ context.Context, in CountArgs) (int, error) { return len(in.Text), nil }
+
 // Broken is a tool that always fails.
 func (a *Activities) Broken(context.Context, struct{}) (string, error) {
 	return "", errors.New("the shelf is empty")
@@ -121,13 +138,23 @@ func (a *Activities) FindNote(context.Context, onceward.Action, NoteArgs) (oncew
 var Reader = onceward.Agent{
 	Name: "reader", Instructions: "Read what is asked for.", Task: "long",
 	Tools: []onceward.Tool{
-		onceward.Read(onceward.Spec{Name: "page"}, (*Activities).Page),
+		onceward.Read(onceward.Spec{Name: "page", MaxOutput: onceward.MaxOutput}, (*Activities).Page),
 		onceward.Read(onceward.Spec{Name: "empty"}, (*Activities).Empty),
+		onceward.Read(onceward.Spec{Name: "line"}, (*Activities).Page),
+		onceward.Read(onceward.Spec{Name: "count"}, (*Activities).Count),
+		onceward.Read(onceward.Spec{Name: "wait", Timeout: 10 * time.Minute}, (*Activities).Wait),
 		onceward.Read(onceward.Spec{Name: "broken", MaxAttempts: 2}, (*Activities).Broken),
 		onceward.Write(onceward.Spec{Name: "write_note", Settle: Settle},
 			func(in NoteArgs) onceward.ActionID { return onceward.ActionID("note/" + in.Title) },
 			(*Activities).WriteNote, (*Activities).FindNote),
 	},
+}
+
+// Greedy may do more in one response than others.
+var Greedy = onceward.Agent{
+	Name: "greedy", Instructions: "Read all of it at once.", Task: "long",
+	Limits: onceward.TurnLimits{Calls: 512, ReadsInFlight: 64},
+	Tools:  []onceward.Tool{onceward.Read(onceward.Spec{Name: "line"}, (*Activities).Page)},
 }
 
 // KeepArgs hold every shape of value that a model writes.
@@ -196,6 +223,10 @@ func ReaderWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, e
 	return workflows.RunAgent(ctx, Reader, in)
 }
 
+func GreedyWorkflow(ctx workflow.Context, in onceward.Start) (onceward.Result, error) {
+	return workflows.RunAgent(ctx, Greedy, in)
+}
+
 // TalkTurns is how many turns TalkWorkflow makes.
 const TalkTurns = 100
 
@@ -228,5 +259,5 @@ type Registration struct {
 // no tools; Refunds is carried out by the sample's own.
 var All = []Registration{
 	{KeyedWorkflow, Keyed}, {PatientWorkflow, Patient}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
-	{BankWorkflow, Bank}, 	{KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
+	{BankWorkflow, Bank}, {KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {GreedyWorkflow, Greedy}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
 }

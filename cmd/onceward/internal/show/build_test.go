@@ -43,6 +43,34 @@ func outcomes(r Report) string {
 	return strings.Join(out, "; ")
 }
 
+// An attempt of a closed run is not in flight, also where its history has no more of
+// it than that it was scheduled.
+func TestAttemptInFlightWhenTheRunEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end      func(h *history, id int64)
+		outcomes string
+	}{
+		"E32 the run is open: in flight":  {end: func(*history, int64) {}, outcomes: "1 1 in flight"},
+		"E32 the run was cancelled":       {end: func(h *history, _ int64) { h.end(onceward.Result{Outcome: onceward.OutcomeCancelled}) }, outcomes: "1 1 cancelled"},
+		"the run was terminated":          {end: func(h *history, _ int64) { h.event(enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED) }, outcomes: "1 1 cancelled"},
+		"the run ran out of its own time": {end: func(h *history, _ int64) { h.event(enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT) }, outcomes: "1 1 cancelled"},
+		"the attempt told how it ended": {end: func(h *history, id int64) {
+			h.fail(id, "cancelled", onceward.NewFailure(onceward.ClassCancelled, onceward.PhaseStream, "cut"), settled(700))
+			h.end(onceward.Result{Outcome: onceward.OutcomeCancelled})
+		}, outcomes: "1 1 cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := opened(t)
+			c.end(h, h.call("A", 1, 1))
+			if got := outcomes(build(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, h)); got != c.outcomes {
+				t.Errorf("%s, want %s", got, c.outcomes)
+			}
+		})
+	}
+}
+
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	failure := onceward.NewFailure(onceward.ClassRateLimited, onceward.PhaseSent, "slow down")

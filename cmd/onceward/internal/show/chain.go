@@ -59,7 +59,23 @@ func fold(executions []Execution) (*chain, error) {
 			}
 		}
 	}
+	c.leave()
 	return c, nil
+}
+
+// leave says of an attempt that was in flight when the last execution closed how
+// it ended: nobody waited for its answer, and its request was cut. A run of the
+// first manifest version, and one that is terminated, records no more of it.
+func (c *chain) leave() {
+	if c.result == nil && c.closed == "" {
+		return
+	}
+	for _, entry := range c.attempts {
+		if !entry.ended {
+			class, phase := onceward.ClassCancelled, onceward.PhaseSent
+			entry.Class, entry.Phase, entry.message, entry.ended = &class, &phase, "the run ended while the attempt was in flight", true
+		}
+	}
 }
 
 // resetBoundary is the id of the event that a reset wrote after what it copied,

@@ -68,10 +68,19 @@ func (r *reader) begin(e *historypb.HistoryEvent) error {
 		return nil // a workflow of the user's may take an argument of its own; what matters of it is in the manifest
 	}
 	r.turn = in.Carry.Turn + 1
-	r.plan, r.chain.started, r.waited = &in.Carry.Plan, in.Carry.Started, in.Carry.Use.Waited
+	r.resolved(in.Carry.Plan)
+	r.chain.started, r.waited = in.Carry.Started, in.Carry.Use.Waited
 	r.know(in.Carry.Actions...)
 	r.refused, r.more = in.Carry.Refused, in.Carry.More
 	return nil
+}
+
+// resolved takes a manifest. Of a newer release only its version can be read, which
+// says nothing about a budget: the report then has none.
+func (r *reader) resolved(plan onceward.Plan) {
+	if plan.Version <= onceward.ManifestVersion {
+		r.plan = &plan
+	}
 }
 
 func (r *reader) marker(e *historypb.HistoryEvent) error {
@@ -82,7 +91,7 @@ func (r *reader) marker(e *historypb.HistoryEvent) error {
 		if err := decode(result, &opened); err != nil {
 			return fmt.Errorf("decode manifest: %w", err)
 		}
-		r.plan = &opened.Plan
+		r.resolved(opened.Plan)
 	case onceward.ActivitySelectRoute:
 		var decision onceward.Decision
 		if err := decode(result, &decision); err != nil {

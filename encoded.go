@@ -1,0 +1,69 @@
+package onceward
+
+import "unicode/utf8"
+
+// What the JSON of a value takes beside its texts: keys, quotes, numbers and a
+// time. They are upper bounds, which a test holds against the encoder.
+const (
+	itemFrame     = 40
+	keyFrame      = 16 // of a text that is left out where it is empty
+	receiptFrame  = 450
+	reversalFrame = 100
+)
+
+// Encoded is an upper bound of what the item takes in a payload, in bytes, as the
+// JSON converter writes it. An item is counted by this everywhere: its Raw alone
+// says little of a small one, whose index and digest are longer than itself.
+func (i Item) Encoded() int {
+	n := itemFrame + len(i.Raw) + quoted(i.Type) + quoted(i.Digest)
+	for _, s := range []string{i.ID, i.CallID, i.Boundary} {
+		if s != "" {
+			n += keyFrame + quoted(s)
+		}
+	}
+	return n
+}
+
+// Encoded is an upper bound of what the receipt takes in a payload, in bytes.
+func (r ActionReceipt) Encoded() int {
+	n := receiptFrame
+	for _, s := range []string{string(r.ActionID), r.Agent, r.Run, r.RunID, r.Tool, r.Digest, string(r.Status), r.Ref, r.Reason, string(r.VerifiedBy), r.ResolvedBy, r.Note} {
+		n += quoted(s)
+	}
+	for _, s := range r.Refused {
+		n += quoted(s) + 3
+	}
+	if r.Reversal != nil {
+		n += reversalFrame + quoted(r.Reversal.By) + quoted(r.Reversal.Reason)
+	}
+	return n
+}
+
+// quoted is what a text takes inside the quotes of a JSON string as Go's encoder
+// writes it.
+func quoted(s string) int {
+	n := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			switch {
+			case c == '"' || c == '\\' || c == '\b' || c == '\f' || c == '\n' || c == '\r' || c == '\t':
+				n += 2
+			case c < ' ' || c == '<' || c == '>' || c == '&':
+				n += 6
+			default:
+				n++
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' {
+			n += 6
+		} else {
+			n += size
+		}
+		i += size
+	}
+	return n
+}

@@ -1,0 +1,53 @@
+package onceward
+
+import "encoding/json"
+
+// Versions of what rides in histories and through continue-as-new. A release
+// reads its own and the one before. It writes a new one only one release after it
+// learned to read it, so that it can be taken back; what is newer still is left to
+// a newer worker.
+//
+// Manifests: 2 bounds turns (TurnLimits) and waits for the end of a cancelled
+// attempt. Runs that were opened with 1 go on as they began.
+const (
+	ManifestVersion = 2
+	CarryVersion    = 1
+)
+
+// UnmarshalJSON reads a plan. Of a newer version it reads the version alone: that
+// is what a workflow needs to leave the run to a newer worker, and a field that has
+// become another type must not end the run before.
+func (p *Plan) UnmarshalJSON(raw []byte) error {
+	type plain Plan
+	newer, err := newerThan(raw, ManifestVersion)
+	if err != nil || newer > 0 {
+		*p = Plan{Version: newer}
+		return err
+	}
+	return json.Unmarshal(raw, (*plain)(p))
+}
+
+// UnmarshalJSON reads a carry; of a newer version the version alone.
+func (c *Carry) UnmarshalJSON(raw []byte) error {
+	type plain Carry
+	newer, err := newerThan(raw, CarryVersion)
+	if err != nil || newer > 0 {
+		*c = Carry{Version: newer}
+		return err
+	}
+	return json.Unmarshal(raw, (*plain)(c))
+}
+
+// newerThan returns the version that raw names if it is above known, else 0.
+func newerThan(raw []byte, known int) (int, error) {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return 0, err
+	}
+	if head.Version > known {
+		return head.Version, nil
+	}
+	return 0, nil
+}
