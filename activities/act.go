@@ -152,8 +152,8 @@ func (a *Activities) describe(ctx context.Context, id string) (onceward.ActionRe
 	receipt := onceward.ActionReceipt{ActionID: actionID, Status: onceward.StateProposed}
 	for key, field := range map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run} {
 		if payload := described.Memo.GetFields()[key]; payload != nil {
-			if json.Unmarshal(payload.GetData(), field) != nil {
-				*field = "" // a codec wrote it
+			if err := a.convert.FromPayload(payload, field); err != nil {
+				*field = "" // by a client with another converter: it says nothing, and the receipt will
 			}
 		}
 	}

@@ -9,12 +9,15 @@ import (
 	"sync"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/worker/guard"
 	"github.com/onceward/onceward/workflows"
 )
 
@@ -28,13 +31,19 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.look(ctx); err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
+	own, release, err := guard.ForWorkers(ctx, w.client)
+	if err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
+	defer release()
+	w.convert = guard.Of(ctx, w.client)
 	record := newPoolSync(w)
 	acts, err := w.activities(record)
 	if err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
 	fatal := make(chan error, 2)
-	runs, commits, err := w.workers(acts, func(err error) {
+	runs, commits, err := w.workers(own, acts, func(err error) {
 		select {
 		case fatal <- err:
 		default: // the first one ends the run already
@@ -102,7 +111,7 @@ func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 		return nil, err
 	}
 	record.router = r
-	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents})
+	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents, Converter: w.convert})
 }
 
 func openKey(r router.Resource) bool {
@@ -116,7 +125,7 @@ func openKey(r router.Resource) bool {
 
 // workers makes both SDK workers and registers everything. The SDK panics about
 // registrations and options; here that is an error.
-func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, commits sdk.Worker, err error) {
+func (w *Worker) workers(c client.Client, acts *activities.Activities, fatal func(error)) (runs, commits sdk.Worker, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("register with the SDK: %v", p)
@@ -129,15 +138,18 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 		WorkerStopTimeout:            w.cfg.Worker.Drain,
 		StickyScheduleToStartTimeout: w.cfg.Worker.StickyTimeout,
 		DeadlockDetectionTimeout:     w.cfg.Worker.DeadlockTimeout,
-		Interceptors:                 w.interceptors,
-		OnFatalError:                 fatal,
+		// The guard's comes first, around those of the user's.
+		Interceptors: append([]interceptor.WorkerInterceptor{guard.Interceptor()}, w.interceptors...),
+		OnFatalError: fatal,
+		// Last, after what the client's plugins want of a worker.
+		Plugins: []sdk.Plugin{guard.PanicPolicy()},
 	}
 	forRuns, forCommits := options, options
 	forRuns.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxActivities
 	forCommits.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxCommits
 	forCommits.DisableWorkflowWorker = true
-	runs = sdk.New(w.client, w.cfg.Temporal.TaskQueue, forRuns)
-	commits = sdk.New(w.client, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
+	runs = sdk.New(c, w.cfg.Temporal.TaskQueue, forRuns)
+	commits = sdk.New(c, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
 
 	runs.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
 	runs.RegisterWorkflowWithOptions(workflows.Pool, workflow.RegisterOptions{Name: onceward.WorkflowPool})

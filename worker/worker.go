@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 
@@ -27,6 +28,7 @@ type Worker struct {
 	cfg          Config
 	log          *slog.Logger
 	interceptors []interceptor.WorkerInterceptor
+	convert      converter.DataConverter // of the client; set by Run
 
 	mu        sync.Mutex
 	started   bool

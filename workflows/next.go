@@ -248,7 +248,9 @@ func decodeFailure(err error) (onceward.Failure, onceward.Settlement, bool) {
 		return failure, settled, false
 	}
 	if err := application.Details(&failure, &settled); err != nil {
-		return failure, settled, false
+		// Fails the workflow task: a codec that cannot decode them for the moment
+		// would make a lost worker of every failure.
+		panic(fmt.Sprintf("decode failure: %v", err))
 	}
 	return failure, settled, true
 }

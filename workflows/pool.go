@@ -25,6 +25,7 @@ type pool struct {
 	in      onceward.PoolInput
 	health  onceward.PoolHealth
 	changed bool
+	inbox   inbox
 }
 
 // Pool is the workflow that keeps which routes are disabled, why, since when,
@@ -88,7 +89,7 @@ func (p *pool) sleep(ctx workflow.Context, reports, routes workflow.ReceiveChann
 func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
 	for routes.Len() > 0 {
 		var next onceward.PoolRoutes
-		if err := receive(ctx, routes, &next); err != nil {
+		if err := p.inbox.receive(ctx, routes, &next); err != nil {
 			workflow.GetLogger(ctx).Warn("routes refused", "error", err)
 			continue
 		}
@@ -111,7 +112,7 @@ func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
 func (p *pool) drain(ctx workflow.Context, reports workflow.ReceiveChannel) {
 	for reports.Len() > 0 {
 		var report onceward.PoolReport
-		if err := receive(ctx, reports, &report); err != nil {
+		if err := p.inbox.receive(ctx, reports, &report); err != nil {
 			workflow.GetLogger(ctx).Warn("report refused", "error", err)
 			continue
 		}
