@@ -9,22 +9,30 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
 
+	"github.com/onceward/onceward/test/sealed"
 	"github.com/onceward/onceward/worker"
 )
 
 // dial connects as worker.Dial does. Polls of the queues whose names end in deaf
 // never reach the server, as if nobody had started a worker for them.
-func dial(ctx context.Context, cfg worker.Config, deaf string) (client.Client, error) {
-	if deaf == "" {
+func dial(ctx context.Context, cfg worker.Config, deaf string, seal bool, fault string) (client.Client, error) {
+	if deaf == "" && !seal {
 		return worker.Dial(ctx, cfg)
+	}
+	f, err := sealed.ParseFault(fault)
+	if err != nil {
+		return nil, err
 	}
 	options, err := cfg.Temporal.Options()
 	if err != nil {
 		return nil, err
 	}
+	if seal {
+		options.DataConverter = sealed.New(f).Converter()
+	}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if poll, ok := req.(*workflowservice.PollActivityTaskQueueRequest); ok && strings.HasSuffix(poll.GetTaskQueue().GetName(), deaf) {
+			if poll, ok := req.(*workflowservice.PollActivityTaskQueueRequest); ok && deaf != "" && strings.HasSuffix(poll.GetTaskQueue().GetName(), deaf) {
 				<-ctx.Done()
 				return ctx.Err()
 			}

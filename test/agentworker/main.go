@@ -35,6 +35,8 @@ func run(ctx context.Context) error {
 	without := flag.String("without", "", "what this release lacks of the refund sample: its workflow, or just its agent")
 	instructions := flag.String("instructions", "", "what this release tells the refund agent")
 	deaf := flag.String("deaf", "", "end of the names of the task queues that are not polled")
+	seal := flag.Bool("seal", false, "put the codec of the tests around every payload")
+	fault := flag.String("codec-fault", "", "encode|decode:DURATION:TEXT: that codec fails for a time from the first payload on that holds the text")
 	flag.Parse()
 
 	kill, err := parsePoint(*killAt, syscall.SIGKILL)
@@ -49,7 +51,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := dial(ctx, cfg, *deaf)
+	client, err := dial(ctx, cfg, *deaf, *seal, *fault)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,155 @@
+// Package sealed is the payload codec of the tests: AES-256-GCM under a key of
+// their own, with faults on demand.
+package sealed
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+)
+
+// Encoding is of what the codec has sealed.
+const Encoding = "binary/sealed"
+
+var key = bytes.Repeat([]byte{7}, 32)
+
+// Codec seals payloads. Its zero value has no faults; it is safe for concurrent use.
+type Codec struct {
+	fault Fault
+
+	mu    sync.Mutex
+	began time.Time // of the fault
+}
+
+// Fault makes a codec fail for a time from the first payload on whose plain text
+// holds a text.
+type Fault struct {
+	On   string // "encode" or "decode"; "": never
+	Text string
+	For  time.Duration
+}
+
+// ParseFault reads ON:DURATION:TEXT.
+func ParseFault(s string) (Fault, error) {
+	if s == "" {
+		return Fault{}, nil
+	}
+	on, rest, _ := strings.Cut(s, ":")
+	lasts, text, ok := strings.Cut(rest, ":")
+	d, err := time.ParseDuration(lasts)
+	if err != nil || !ok || on != "encode" && on != "decode" {
+		return Fault{}, fmt.Errorf("read fault %q: want encode|decode:DURATION:TEXT", s)
+	}
+	return Fault{on, text, d}, nil
+}
+
+// New returns a codec with a fault.
+func New(f Fault) *Codec { return &Codec{fault: f} }
+
+// Converter returns the SDK's converter behind the codec.
+func (c *Codec) Converter() converter.DataConverter {
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)
+}
+
+// Said is what a codec whose fault begins writes to stderr.
+const Said = "the codec begins to fail at"
+
+var errDown = errors.New("the key service does not answer")
+
+// down reports whether the fault is on, which a matching payload begins. All
+// payloads fail then, as they do when a service is down.
+func (c *Codec) down(on string, plain []byte) error {
+	if c.fault.On != on {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.began.IsZero() {
+		if !bytes.Contains(plain, []byte(c.fault.Text)) {
+			return nil
+		}
+		c.began = time.Now()
+		fmt.Fprintln(os.Stderr, Said, on)
+	}
+	if time.Since(c.began) < c.fault.For {
+		return errDown
+	}
+	return nil
+}
+
+func aead() (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// Encode implements converter.PayloadCodec.
+func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	seal, err := aead()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*commonpb.Payload, len(in))
+	for i, p := range in {
+		if err := c.down("encode", p.GetData()); err != nil {
+			return nil, err
+		}
+		plain, err := proto.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		nonce := make([]byte, seal.NonceSize())
+		if _, err := rand.Read(nonce); err != nil {
+			return nil, err
+		}
+		out[i] = &commonpb.Payload{
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(Encoding)},
+			Data:     seal.Seal(nonce, nonce, plain, nil),
+		}
+	}
+	return out, nil
+}
+
+// Decode implements converter.PayloadCodec. What another key has sealed fails with
+// the cipher's own error, as a codec of the user's would let it through.
+func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	open, err := aead()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*commonpb.Payload, len(in))
+	for i, p := range in {
+		out[i] = p
+		if string(p.GetMetadata()[converter.MetadataEncoding]) != Encoding {
+			continue
+		}
+		if len(p.GetData()) < open.NonceSize() {
+			return nil, errors.New("sealed payload is too short")
+		}
+		plain, err := open.Open(nil, p.Data[:open.NonceSize()], p.Data[open.NonceSize():], nil)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = &commonpb.Payload{}
+		if err := proto.Unmarshal(plain, out[i]); err != nil {
+			return nil, err
+		}
+		if err := c.down("decode", out[i].GetData()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
