@@ -29,6 +29,7 @@ type Worker struct {
 	log          *slog.Logger
 	interceptors []interceptor.WorkerInterceptor
 	convert      converter.DataConverter // of the client; set by Run
+	sdk          client.Client           // of the SDK workers: the client, or one of its connection that Run makes
 
 	mu        sync.Mutex
 	started   bool
@@ -67,7 +68,7 @@ func New(c client.Client, cfg Config, options ...Option) (*Worker, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("make worker: %w", err)
 	}
-	w := &Worker{client: c, cfg: cfg, log: slog.Default(), agents: map[string]*activities.Agent{}}
+	w := &Worker{client: c, sdk: c, cfg: cfg, log: slog.Default(), agents: map[string]*activities.Agent{}}
 	for _, option := range options {
 		option(w)
 	}

@@ -15,8 +15,8 @@ import (
 
 // dial connects as worker.Dial does. Polls of the queues whose names end in deaf
 // never reach the server, as if nobody had started a worker for them.
-func dial(ctx context.Context, cfg worker.Config, deaf string, seal bool, fault string) (client.Client, error) {
-	if deaf == "" && !seal {
+func dial(ctx context.Context, cfg worker.Config, deaf, seal, fault string) (client.Client, error) {
+	if deaf == "" && seal == "" {
 		return worker.Dial(ctx, cfg)
 	}
 	f, err := sealed.ParseFault(fault)
@@ -27,8 +27,11 @@ func dial(ctx context.Context, cfg worker.Config, deaf string, seal bool, fault 
 	if err != nil {
 		return nil, err
 	}
-	if seal {
+	switch seal {
+	case "codec":
 		options.DataConverter = sealed.New(f).Converter()
+	case "own":
+		options.DataConverter = sealed.New(f).Own()
 	}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

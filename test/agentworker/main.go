@@ -35,7 +35,7 @@ func run(ctx context.Context) error {
 	without := flag.String("without", "", "what this release lacks of the refund sample: its workflow, or just its agent")
 	instructions := flag.String("instructions", "", "what this release tells the refund agent")
 	deaf := flag.String("deaf", "", "end of the names of the task queues that are not polled")
-	seal := flag.Bool("seal", false, "put the codec of the tests around every payload")
+	seal := flag.String("seal", "", "codec: put the codec of the tests around every payload; own: use a converter that is none of the SDK's")
 	fault := flag.String("codec-fault", "", "encode|decode:DURATION:TEXT: that codec fails for a time from the first payload on that holds the text")
 	flag.Parse()
 

@@ -22,11 +22,11 @@ import (
 // Encoding is of what the codec has sealed.
 const Encoding = "binary/sealed"
 
-var key = bytes.Repeat([]byte{7}, 32)
-
 // Codec seals payloads. Its zero value has no faults; it is safe for concurrent use.
 type Codec struct {
-	fault Fault
+	fault    Fault
+	stranger bool
+	knowsAll bool
 
 	mu    sync.Mutex
 	began time.Time // of the fault
@@ -56,6 +56,55 @@ func ParseFault(s string) (Fault, error) {
 
 // New returns a codec with a fault.
 func New(f Fault) *Codec { return &Codec{fault: f} }
+
+// Stranger returns a codec that seals under a key which those of New do not have.
+func Stranger() *Codec { return &Codec{stranger: true, knowsAll: true} }
+
+// Knowing returns a codec that has both keys.
+func Knowing() *Codec { return &Codec{knowsAll: true} }
+
+// Own returns a converter that is no codec of the SDK's and fails as the codec does:
+// what it writes is not sealed.
+func (c *Codec) Own() converter.DataConverter { return own{converter.GetDefaultDataConverter(), c} }
+
+type own struct {
+	converter.DataConverter
+	codec *Codec
+}
+
+func (o own) ToPayload(v any) (*commonpb.Payload, error) {
+	p, err := o.DataConverter.ToPayload(v)
+	if err == nil {
+		err = o.codec.down("encode", p.GetData())
+	}
+	return p, err
+}
+
+func (o own) ToPayloads(v ...any) (*commonpb.Payloads, error) {
+	p, err := o.DataConverter.ToPayloads(v...)
+	for _, one := range p.GetPayloads() {
+		if err == nil {
+			err = o.codec.down("encode", one.GetData())
+		}
+	}
+	return p, err
+}
+
+func (o own) FromPayload(p *commonpb.Payload, v any) error {
+	if err := o.codec.down("decode", p.GetData()); err != nil {
+		return err
+	}
+	return o.DataConverter.FromPayload(p, v)
+}
+
+func (o own) FromPayloads(p *commonpb.Payloads, v ...any) error {
+	for _, one := range p.GetPayloads() {
+		if err := o.codec.down("decode", one.GetData()); err != nil {
+			return err
+		}
+	}
+	return o.DataConverter.FromPayloads(p, v...)
+}
 
 // Converter returns the SDK's converter behind the codec.
 func (c *Codec) Converter() converter.DataConverter {
@@ -88,8 +137,8 @@ func (c *Codec) down(on string, plain []byte) error {
 	return nil
 }
 
-func aead() (cipher.AEAD, error) {
-	block, err := aes.NewCipher(key)
+func aead(id byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(bytes.Repeat([]byte{id}, 32))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +147,11 @@ func aead() (cipher.AEAD, error) {
 
 // Encode implements converter.PayloadCodec.
 func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	seal, err := aead()
+	id := byte(1)
+	if c.stranger {
+		id = 2
+	}
+	seal, err := aead(id)
 	if err != nil {
 		return nil, err
 	}
@@ -116,25 +169,29 @@ func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 			return nil, err
 		}
 		out[i] = &commonpb.Payload{
-			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(Encoding)},
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(Encoding), "key": {id}},
 			Data:     seal.Seal(nonce, nonce, plain, nil),
 		}
 	}
 	return out, nil
 }
 
-// Decode implements converter.PayloadCodec. What another key has sealed fails with
-// the cipher's own error, as a codec of the user's would let it through.
+// Decode implements converter.PayloadCodec. Its errors are unmarked, as those of a
+// codec that knows nothing of the guard.
 func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	open, err := aead()
-	if err != nil {
-		return nil, err
-	}
 	out := make([]*commonpb.Payload, len(in))
 	for i, p := range in {
 		out[i] = p
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != Encoding {
 			continue
+		}
+		id := p.GetMetadata()["key"]
+		if len(id) != 1 || id[0] != 1 && !c.knowsAll {
+			return nil, fmt.Errorf("unknown key %x", id)
+		}
+		open, err := aead(id[0])
+		if err != nil {
+			return nil, err
 		}
 		if len(p.GetData()) < open.NonceSize() {
 			return nil, errors.New("sealed payload is too short")
