@@ -52,6 +52,9 @@ type Config struct {
 	Agents map[string]*Agent
 	// Converter is that of Client, for memos; nil is the SDK's own.
 	Converter converter.DataConverter
+	// Attributes reports whether the namespace has the search attributes of runs
+	// now; nil: as the agents' manifests say.
+	Attributes func() bool
 	// ActWait is how long Act waits for an action's receipt before it answers
 	// pending; zero is 2 s.
 	ActWait time.Duration
@@ -66,6 +69,7 @@ type Activities struct {
 	router  Router
 	agents  map[string]*Agent
 	convert converter.DataConverter
+	indexed func() bool
 	actWait time.Duration
 	cache   *transcripts
 }
@@ -85,7 +89,7 @@ func New(cfg Config) (*Activities, error) {
 		cfg.CacheBytes = 64 << 20
 	}
 	return &Activities{
-		client: cfg.Client, router: cfg.Router, agents: cfg.Agents, convert: cfg.Converter, actWait: cfg.ActWait,
+		client: cfg.Client, router: cfg.Router, agents: cfg.Agents, convert: cfg.Converter, indexed: cfg.Attributes, actWait: cfg.ActWait,
 		cache: newTranscripts(cfg.CacheBytes),
 	}, nil
 }

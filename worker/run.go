@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -68,6 +67,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	syncing, stopSync := context.WithCancel(context.WithoutCancel(ctx))
 	var synced sync.WaitGroup
 	synced.Go(func() { record.run(syncing) }) // attempts that end while the worker drains report too
+	synced.Go(func() { w.attributes.watch(syncing, w) })
 	defer func() { stopSync(); synced.Wait() }()
 	var failed error
 	select {
@@ -114,7 +114,7 @@ func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 		return nil, err
 	}
 	record.router = r
-	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents, Converter: w.convert})
+	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents, Converter: w.convert, Attributes: w.attributes.there.Load})
 }
 
 func openKey(r router.Resource) bool {

@@ -28,6 +28,7 @@ type Worker struct {
 	cfg          Config
 	log          *slog.Logger
 	interceptors []interceptor.WorkerInterceptor
+	attributes   attributes
 	convert      converter.DataConverter // of the client; set by Run
 	sdk          client.Client           // of the SDK workers: the client, or one of its connection that Run makes
 

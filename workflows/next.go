@@ -90,7 +90,7 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 		Models: r.plan.Models, Resources: r.plan.Resources, Requirements: r.plan.Requirements,
 		Boundaries: r.boundaries(""), Sealed: r.boundaries("compaction"), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
 		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
-		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair,
+		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair, Unindexed: !r.plan.Attributes,
 	}
 	if r.plan.State != nil {
 		request.Owner = r.plan.State.Resource
@@ -99,6 +99,9 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	err := workflow.ExecuteLocalActivity(local(ctx, summary), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
 	if err != nil && ctx.Err() != nil {
 		return onceward.Decision{}, nil // cancelled: the loop sees it
+	}
+	if err == nil && decision.Attributes { // the next publish sets them
+		r.plan.Attributes = true
 	}
 	return decision, err
 }
