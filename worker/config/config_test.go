@@ -52,7 +52,7 @@ func TestSmallConfigurationGetsTheDefaults(t *testing.T) {
 		{"heartbeat", cfg.Worker.Heartbeat, 10 * time.Second},
 		{"sticky_timeout", cfg.Worker.StickyTimeout, 5 * time.Second},
 		{"skew", cfg.Actions.Skew, 2 * time.Second},
-		{"pool.name", cfg.Pool.Name, "main"},
+		{"pool.name", cfg.Pool.Name, "onceward"},
 		{"affinity", cfg.Pool.Affinity, "soft"},
 		{"cross_boundary", cfg.Pool.CrossBoundary, "strip"},
 		{"breaker", cfg.Pool.Breaker, Breaker{5, 3, 300 * time.Second, 30 * time.Second}},
