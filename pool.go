@@ -37,6 +37,9 @@ type PoolHealth struct {
 	Enabled  []Enabled  `json:"enabled,omitempty"` // the last enabling of a route, so that older reports do not undo it
 	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
 	Refused  []string   `json:"refused,omitempty"` // signals that nobody can read, the first 20
+	// Services are those whose routes the pool knows, by task queue: a worker that
+	// does not find its own tells its routes again.
+	Services []string `json:"services,omitempty"`
 }
 
 // Disabled is a resource, or one of its models, that no attempt goes to. An

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -22,6 +23,9 @@ const (
 	poolEvery = 5 * time.Second
 	// poolCall bounds one call to Temporal about the record.
 	poolCall = 10 * time.Second
+	// poolTold is the pause before the routes are told again to a record that does
+	// not have them.
+	poolTold = time.Minute
 	// poolReports bounds the reports that wait to be sent. What does not fit is
 	// told again by the next reading.
 	poolReports = 64
@@ -39,7 +43,9 @@ type poolSync struct {
 	pool    string
 	routes  onceward.PoolRoutes
 	reports chan onceward.PoolReport
-	told    bool   // the routes
+	told    time.Time // when the routes were
+	known   bool      // the record has this service's routes
+	last    onceward.PoolHealth
 	said    string // the last error of reading
 }
 
@@ -93,13 +99,15 @@ func (s *poolSync) begin(ctx context.Context) {
 	s.read(ctx)
 }
 
-// tell tells the routes, until it has.
+// tell tells the routes, unless the record has them or was told just now.
 func (s *poolSync) tell(ctx context.Context) {
-	if s.told {
+	if s.known || time.Since(s.told) < poolTold {
 		return
 	}
-	err := s.signal(ctx, onceward.SignalRoutes, s.routes)
-	if s.told = err == nil; !s.told && ctx.Err() == nil {
+	switch err := s.signal(ctx, onceward.SignalRoutes, s.routes); {
+	case err == nil:
+		s.told = time.Now()
+	case ctx.Err() == nil:
 		s.log.Warn("the pool's record cannot be reached; health is this worker's own until it can", "pool", s.pool, "error", err)
 	}
 }
@@ -152,7 +160,7 @@ func (s *poolSync) signal(ctx context.Context, name string, arg any) error {
 		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         "pool " + s.pool,
-	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}})
+	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: s.last})
 	return err
 }
 
@@ -175,7 +183,10 @@ func (s *poolSync) read(ctx context.Context) {
 	}
 	s.said = said
 	if err == nil {
+		s.last = record.health
 		s.adopt(record.health)
+		// It was closed, or another service started it anew: it knows nothing of these routes.
+		s.known = record.running && slices.Contains(record.health.Services, s.routes.Service) && !s.told.IsZero()
 	}
 }
 

@@ -37,6 +37,7 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 	if err := p.register(ctx); err != nil {
 		return err
 	}
+	p.name()
 	p.publish(ctx)
 	reports := workflow.GetSignalChannelWithOptions(ctx, onceward.SignalReport, workflow.SignalChannelOptions{
 		Description: "A worker has disabled a route.",

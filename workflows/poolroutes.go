@@ -27,6 +27,7 @@ func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
 		p.services = slices.DeleteFunc(p.services, func(s onceward.PoolRoutes) bool { return s.Service == next.Service })
 		p.services = append(p.services, next)
 		p.services = p.services[max(0, len(p.services)-maxServices):]
+		p.name()
 		left := slices.DeleteFunc(slices.Clone(p.health.Disabled), func(d onceward.Disabled) bool {
 			return d.By == "" && p.serviceOf(d.Resource, d.Model, d.Endpoint) == nil
 		})
@@ -37,10 +38,24 @@ func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
 	}
 }
 
-// refuse lists a signal that nobody can read.
+// name puts the names of the services on record.
+func (p *pool) name() {
+	var names []string
+	for _, s := range p.services {
+		names = append(names, s.Service)
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, p.health.Services) {
+		p.health.Services = names
+		p.touch()
+	}
+}
+
+// refuse lists a signal that nobody can read. The record travels in a memo, which
+// is no place for long texts.
 func (p *pool) refuse(why string) {
 	if len(p.health.Refused) < maxRefused {
-		p.health.Refused = append(p.health.Refused, cutSummary(why))
+		p.health.Refused = append(p.health.Refused, onceward.Cut(why, 120))
 		p.touch()
 	}
 }
