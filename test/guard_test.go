@@ -46,6 +46,8 @@ func TestCodecFailsForThreeSeconds(t *testing.T) {
 		{"E29 decode of a commit's result by a converter of the user's own", "own", `decode:3s:"verified_by":"response"`},
 		{"E29 encode of a model call's result by a converter of the user's own", "own", `encode:3s:"settled"`},
 		{"E29 decode of a run's input by a converter of the user's own", "own", `decode:3s:"request":`},
+		{"E29 a decode of a model call's result that takes three seconds", "codec", `stall:3s:"settled"`},
+		{"E29 a decode of a run's input that takes three seconds", "codec", `stall:3s:"request":`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ func run(ctx context.Context) error {
 	instructions := flag.String("instructions", "", "what this release tells the refund agent")
 	deaf := flag.String("deaf", "", "end of the names of the task queues that are not polled")
 	seal := flag.String("seal", "", "codec: put the codec of the tests around every payload; own: use a converter that is none of the SDK's")
-	fault := flag.String("codec-fault", "", "encode|decode:DURATION:TEXT: that codec fails for a time from the first payload on that holds the text")
+	fault := flag.String("codec-fault", "", "encode|decode|stall:DURATION:TEXT: that codec fails for a time from the first payload on that holds the text")
 	deny := flag.String("deny", "", "name of a call to Temporal that is denied")
 	flag.Parse()
 

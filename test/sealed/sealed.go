@@ -35,7 +35,7 @@ type Codec struct {
 // Fault makes a codec fail for a time from the first payload on whose plain text
 // holds a text.
 type Fault struct {
-	On   string // "encode" or "decode"; "": never
+	On   string // "encode", "decode", or "stall": decode hangs and then answers; "": never
 	Text string
 	For  time.Duration
 }
@@ -48,8 +48,8 @@ func ParseFault(s string) (Fault, error) {
 	on, rest, _ := strings.Cut(s, ":")
 	lasts, text, ok := strings.Cut(rest, ":")
 	d, err := time.ParseDuration(lasts)
-	if err != nil || !ok || on != "encode" && on != "decode" {
-		return Fault{}, fmt.Errorf("read fault %q: want encode|decode:DURATION:TEXT", s)
+	if err != nil || !ok || on != "encode" && on != "decode" && on != "stall" {
+		return Fault{}, fmt.Errorf("read fault %q: want encode|decode|stall:DURATION:TEXT", s)
 	}
 	return Fault{on, text, d}, nil
 }
@@ -119,7 +119,7 @@ var errDown = errors.New("the key service does not answer")
 // down reports whether the fault is on, which a matching payload begins. All
 // payloads fail then, as they do when a service is down.
 func (c *Codec) down(on string, plain []byte) error {
-	if c.fault.On != on {
+	if c.fault.On != on && (c.fault.On != "stall" || on != "decode") {
 		return nil
 	}
 	c.mu.Lock()
@@ -131,7 +131,10 @@ func (c *Codec) down(on string, plain []byte) error {
 		c.began = time.Now()
 		fmt.Fprintln(os.Stderr, Said, on)
 	}
-	if time.Since(c.began) < c.fault.For {
+	switch left := c.fault.For - time.Since(c.began); {
+	case left > 0 && c.fault.On == "stall":
+		time.Sleep(left)
+	case left > 0:
 		return errDown
 	}
 	return nil

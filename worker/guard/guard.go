@@ -56,6 +56,10 @@ func (g *Converter) with(inner converter.DataConverter, at place, ctx context.Co
 // WithWorkflowContext implements workflow.ContextAware.
 func (g *Converter) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
 	inner := g.inner
+	if inner != converter.GetDefaultDataConverter() {
+		// A codec that is slow to answer is no workflow code that never yields.
+		inner = workflow.DataConverterWithoutDeadlockDetection(inner)
+	}
 	if aware, ok := inner.(workflow.ContextAware); ok {
 		inner = aware.WithWorkflowContext(ctx)
 	}

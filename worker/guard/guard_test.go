@@ -7,11 +7,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
 )
@@ -21,6 +26,8 @@ type broken struct {
 	all  bool // the control fails too
 	err  error
 	left *int // calls that fail; nil: every one
+	// answers limits the fault to payloads that hold a text.
+	answers string
 }
 
 func (b broken) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
@@ -31,7 +38,7 @@ func (b broken) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 }
 
 func (b broken) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	if string(in[0].GetData()) == `"onceward"` && !b.all {
+	if string(in[0].GetData()) == `"onceward"` && !b.all || !strings.Contains(string(in[0].GetData()), b.answers) {
 		return in, nil
 	}
 	if b.left != nil {
@@ -152,6 +159,48 @@ func TestOnlyAGuardedOrPlainClientServesWorkers(t *testing.T) {
 		t.Errorf("the SDK's own converter: %v", err)
 	} else {
 		release()
+	}
+}
+
+// forgiving is an interceptor of a user's that makes an error of every panic.
+type forgiving struct {
+	interceptor.WorkerInterceptorBase
+}
+
+func (*forgiving) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	i := &forgivingRun{}
+	i.Next = next
+	return i
+}
+
+type forgivingRun struct {
+	interceptor.WorkflowInboundInterceptorBase
+}
+
+func (i *forgivingRun) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("forgiven")
+		}
+	}()
+	return i.Next.ExecuteWorkflow(ctx, in)
+}
+
+func TestNoInterceptorMakesAnErrorOfAPanicOfTheGuard(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetDataConverter(New(converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), broken{err: errors.New("the key service does not answer"), answers: "result"})))
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{Interceptor(), &forgiving{}}})
+	answer := func(context.Context) (string, error) { return "result", nil }
+	env.RegisterActivityWithOptions(answer, activity.RegisterOptions{Name: "answer"})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+		var out string
+		return workflow.ExecuteActivity(ctx, "answer").Get(ctx, &out)
+	})
+	err := env.GetWorkflowError()
+	if err == nil || strings.Contains(err.Error(), "forgiven") || !strings.Contains(err.Error(), "the key service does not answer") {
+		t.Errorf("the workflow ends with %v, want the guard's panic", err)
 	}
 }
 

@@ -108,7 +108,7 @@ func ForWorkers(ctx context.Context, c client.Client) (client.Client, func(), er
 }
 
 // ErrUnguarded says that nothing can guard the converter of a client.
-var ErrUnguarded = errors.New("the client has a payload converter of its own and nothing guards it, so a codec that fails for a moment could close a run: make the client with worker.Dial, from Temporal.Options, or with worker.Guard() among its plugins")
+var ErrUnguarded = errors.New("the client has a payload converter of its own and no plugin guards it, so a codec that fails for a moment could close a run: make the client with worker.Dial, from Temporal.Options, or with worker.Guard() among its plugins")
 
 // workerOnly is another plugin of the client's, which has configured the options
 // already and configures the workers still.
