@@ -19,9 +19,9 @@ import (
 	"github.com/onceward/onceward/activities"
 )
 
-// Worker runs agents: it owns one SDK worker on the task queue and one on
+// Worker runs agents: it owns one SDK worker on the task queue, one on
 // <task queue>-actions, where commits and reconciliations have slots of their
-// own. Make it with New, register agents, then Run it once. Register and Run are
+// own, and one on the queue of the pool. Make it with New, register agents, then Run it once. Register and Run are
 // safe for concurrent use; the zero value is refused by both.
 type Worker struct {
 	client       client.Client
