@@ -11,7 +11,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
@@ -38,7 +37,6 @@ const (
 type poolSync struct {
 	client  client.Client
 	router  *router.Router
-	convert converter.DataConverter
 	log     *slog.Logger
 	pool    string
 	routes  onceward.PoolRoutes
@@ -51,7 +49,7 @@ type poolSync struct {
 
 func newPoolSync(w *Worker) *poolSync {
 	s := &poolSync{
-		client: w.client, log: w.log, pool: w.cfg.Pool.Name, convert: w.convert,
+		client: w.client, log: w.log, pool: w.cfg.Pool.Name,
 		reports: make(chan onceward.PoolReport, poolReports),
 		routes:  onceward.PoolRoutes{Service: w.cfg.Temporal.TaskQueue, Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most}},
 	}
@@ -167,7 +165,7 @@ func (s *poolSync) signal(ctx context.Context, name string, arg any) error {
 // read adopts the record from the workflow's memo, which needs no worker. A failure
 // is told once, until it changes: what the pool knows is not used meanwhile.
 func (s *poolSync) read(ctx context.Context) {
-	record, err := readPool(ctx, s.client, s.convert, s.pool)
+	record, err := readPool(ctx, s.client, s.pool)
 	if err == nil && record.running && record.queue != onceward.PoolQueue(s.pool) {
 		err = s.fetch(ctx, record.health)
 	}
@@ -225,7 +223,7 @@ func (s *poolSync) adopt(health onceward.PoolHealth) {
 // when, and how their last test went. It needs no worker, and decodes with the
 // client's converter. A pool without a record has nothing disabled.
 func ReadPool(ctx context.Context, c client.Client, pool string) (onceward.PoolHealth, error) {
-	record, err := readPool(ctx, c, nil, pool)
+	record, err := readPool(ctx, c, pool)
 	return record.health, err
 }
 
@@ -236,8 +234,7 @@ type poolRecord struct {
 	queue   string
 }
 
-// readPool decodes with a converter, or with that of the client.
-func readPool(ctx context.Context, c client.Client, dc converter.DataConverter, pool string) (poolRecord, error) {
+func readPool(ctx context.Context, c client.Client, pool string) (poolRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, poolCall)
 	defer cancel()
 	id := onceward.PoolWorkflowID(pool)
@@ -254,10 +251,7 @@ func readPool(ctx context.Context, c client.Client, dc converter.DataConverter, 
 	if payload == nil {
 		return record, nil
 	}
-	if dc == nil {
-		dc = guard.Of(ctx, c)
-	}
-	if err := dc.FromPayload(payload, &record.health); err != nil {
+	if err := guard.OfWorkflow(ctx, c, id).FromPayload(payload, &record.health); err != nil {
 		return record, fmt.Errorf("decode the memo of %s: %w", id, err)
 	}
 	return record, nil

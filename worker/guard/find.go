@@ -44,6 +44,20 @@ func Of(ctx context.Context, c client.Client) converter.DataConverter {
 	return converter.GetDefaultDataConverter()
 }
 
+// OfWorkflow is Of for payloads of one workflow: a codec may bind what it seals to
+// the workflow's id.
+func OfWorkflow(ctx context.Context, c client.Client, workflowID string) converter.DataConverter {
+	g := find(ctx, c)
+	if g == nil || g.made == nil {
+		return Of(ctx, c)
+	}
+	namespace := g.made.options.Namespace
+	if namespace == "" {
+		namespace = client.DefaultNamespace
+	}
+	return g.WithSerializationContext(converter.WorkflowSerializationContext{Namespace: namespace, WorkflowID: workflowID})
+}
+
 // ofSDK reports whether the SDK made a client: others, such as those of tests, have
 // no converter.
 func ofSDK(c client.Client) bool {
