@@ -23,6 +23,11 @@ const (
 	ErrorInvalidStart = "invalid_start"
 )
 
+// EncodingRefused marks the payload that stands for a signal which never decodes,
+// such as one under an unknown key: its data says why. Workflow code lists it as
+// refused; without it the SDK would drop the signal unseen.
+const EncodingRefused = "onceward/refused"
+
 // Handlers. Each takes one JSON object, which is all that the Temporal UI sends.
 const (
 	UpdateComplete = "onceward.complete" // run: update and signal

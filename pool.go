@@ -25,6 +25,10 @@ const (
 // PoolWorkflowID returns the id of a pool's workflow.
 func PoolWorkflowID(pool string) string { return "pool/" + pool }
 
+// PoolQueue returns the task queue of a pool's workflow. Every worker of the pool
+// polls it beside its own, so that the record has a taker while any of them lives.
+func PoolQueue(pool string) string { return "onceward-pool-" + pool }
+
 // PoolHealth is the health worth keeping over restarts of workers. The zero
 // value has nothing disabled. Version grows with every change.
 type PoolHealth struct {
@@ -32,6 +36,10 @@ type PoolHealth struct {
 	Disabled []Disabled `json:"disabled"`
 	Enabled  []Enabled  `json:"enabled,omitempty"` // the last enabling of a route, so that older reports do not undo it
 	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
+	Refused  []string   `json:"refused,omitempty"` // signals that nobody can read, the first 20
+	// Services are those whose routes the pool knows, by task queue: a worker that
+	// does not find its own tells its routes again.
+	Services []string `json:"services,omitempty"`
 }
 
 // Disabled is a resource, or one of its models, that no attempt goes to. An
@@ -99,14 +107,13 @@ func (c PoolChange) Validate() error {
 	return operatorText("pool", c.By, c.Reason)
 }
 
-// PoolInput is the input of the Pool workflow. Routes limits changes to what the
-// configuration has, so that a typing error is refused and nothing unbounded is
-// kept.
+// PoolInput is the input of the Pool workflow. The routes of the services limit
+// changes to what some configuration has, so that a typing error is refused and
+// nothing unbounded is kept.
 type PoolInput struct {
-	Pool   string       `json:"pool"`
-	Routes []PoolRoute  `json:"routes"`
-	Retest RetestPolicy `json:"retest"`
-	Health PoolHealth   `json:"health"`
+	Pool     string       `json:"pool"`
+	Services []PoolRoutes `json:"services"`
+	Health   PoolHealth   `json:"health"`
 }
 
 // PoolRoute is a resource and the models it serves.
@@ -116,11 +123,13 @@ type PoolRoute struct {
 	Models   []string `json:"models"`
 }
 
-// PoolRoutes is what a starting worker tells the Pool of its configuration. The
-// last worker to start decides.
+// PoolRoutes is what a starting worker tells the Pool of its configuration. For
+// each service the last worker to start decides; the routes of other services that
+// share the pool stay.
 type PoolRoutes struct {
-	Routes []PoolRoute  `json:"routes"`
-	Retest RetestPolicy `json:"retest"`
+	Service string       `json:"service,omitempty"` // its task queue, where its routes are tested
+	Routes  []PoolRoute  `json:"routes"`
+	Retest  RetestPolicy `json:"retest"`
 }
 
 // EndpointDigest names an address without showing it.

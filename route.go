@@ -28,7 +28,8 @@ type RouteRequest struct {
 	AttemptCost MicroUSD        `json:"attempt_cost"`
 	Bytes       int             `json:"bytes"` // of the rendered input, for the token estimate
 	Now         time.Time       `json:"now"`
-	Last        string          `json:"last,omitempty"` // class of the attempt before, for the reason on record
+	Unindexed   bool            `json:"unindexed,omitempty"` // the run sets no search attributes yet
+	Last        string          `json:"last,omitempty"`      // class of the attempt before, for the reason on record
 	// Repair of the next attempt. One that changes the output limit changes the
 	// ceiling as well, so selection applies it.
 	Repair Repair `json:"repair,omitempty"`
@@ -73,6 +74,9 @@ type Decision struct {
 	Route   *Route    `json:"route,omitempty"`
 	Dropped []Dropped `json:"dropped,omitempty"`
 	RetryAt time.Time `json:"retry_at,omitzero"`
+	// Attributes says to a run that was opened without search attributes that the
+	// namespace has them now.
+	Attributes bool `json:"attributes,omitempty"`
 }
 
 // ToolDecl is a function tool as the model sees it.

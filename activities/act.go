@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/onceward/onceward"
@@ -153,10 +154,13 @@ func (a *Activities) describe(ctx context.Context, id string) (onceward.ActionRe
 		return onceward.ActionReceipt{}, err
 	}
 	receipt := onceward.ActionReceipt{ActionID: actionID, Status: onceward.StateProposed}
+	convert := converter.WithDataConverterSerializationContext(a.convert, converter.WorkflowSerializationContext{
+		Namespace: activity.GetInfo(ctx).Namespace, WorkflowID: id,
+	})
 	for key, field := range map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run} {
 		if payload := described.Memo.GetFields()[key]; payload != nil {
-			if json.Unmarshal(payload.GetData(), field) != nil {
-				*field = "" // a codec wrote it
+			if err := convert.FromPayload(payload, field); err != nil {
+				*field = "" // by a client with another converter: it says nothing, and the receipt will
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/onceward/onceward"
 )
@@ -43,15 +44,21 @@ type Tool struct {
 	Validate func(args json.RawMessage) error
 }
 
-// Config is what New needs. Every field is required but the last two.
+// Config is what New needs: Client, Router and at least one of Agents. The zero
+// value of each other field is its default.
 type Config struct {
 	Client client.Client
 	Router Router
 	Agents map[string]*Agent
+	// Converter is that of Client, for memos; nil is the SDK's own.
+	Converter converter.DataConverter
+	// Attributes reports whether the namespace has the search attributes of runs
+	// now; nil: as the agents' manifests say.
+	Attributes func() bool
 	// ActWait is how long Act waits for an action's receipt before it answers
 	// pending; zero is 2 s.
 	ActWait time.Duration
-	// CacheItems bounds the transcript cache in bytes; zero is 64 MB.
+	// CacheBytes bounds the transcript cache in bytes; zero is 64 MB.
 	CacheBytes int
 }
 
@@ -61,6 +68,8 @@ type Activities struct {
 	client  client.Client
 	router  Router
 	agents  map[string]*Agent
+	convert converter.DataConverter
+	indexed func() bool
 	actWait time.Duration
 	cache   *transcripts
 }
@@ -70,6 +79,9 @@ func New(cfg Config) (*Activities, error) {
 	if cfg.Client == nil || cfg.Router == nil || len(cfg.Agents) == 0 {
 		return nil, errors.New("make activities: client, router and at least one agent are required")
 	}
+	if cfg.Converter == nil {
+		cfg.Converter = converter.GetDefaultDataConverter()
+	}
 	if cfg.ActWait == 0 {
 		cfg.ActWait = 2 * time.Second
 	}
@@ -77,7 +89,7 @@ func New(cfg Config) (*Activities, error) {
 		cfg.CacheBytes = 64 << 20
 	}
 	return &Activities{
-		client: cfg.Client, router: cfg.Router, agents: cfg.Agents, actWait: cfg.ActWait,
+		client: cfg.Client, router: cfg.Router, agents: cfg.Agents, convert: cfg.Converter, indexed: cfg.Attributes, actWait: cfg.ActWait,
 		cache: newTranscripts(cfg.CacheBytes),
 	}, nil
 }

@@ -215,9 +215,16 @@ func beat(ctx context.Context, every time.Duration, details func() any) (stop fu
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				activity.RecordHeartbeat(ctx, details())
+				beatOnce(ctx, details())
 			}
 		}
 	}()
 	return func() { close(done) }
+}
+
+// beatOnce leaves a heartbeat out whose details cannot be encoded for the moment:
+// the SDK panics then, which here would end the process and all that it holds.
+func beatOnce(ctx context.Context, details any) {
+	defer func() { _ = recover() }()
+	activity.RecordHeartbeat(ctx, details)
 }

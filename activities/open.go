@@ -27,6 +27,9 @@ func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.
 	}
 	manifest := agent.Manifest
 	manifest.Plan.Tenant, manifest.Plan.User, manifest.Plan.State = in.Tenant, in.User, in.State
+	if a.indexed != nil {
+		manifest.Plan.Attributes = a.indexed()
+	}
 	if err := checkState(manifest.Plan); err != nil {
 		return onceward.Opened{}, err
 	}
@@ -128,6 +131,7 @@ func invalidStart(format string, args ...any) error {
 func (a *Activities) SelectRoute(_ context.Context, in onceward.RouteRequest) (onceward.Decision, error) {
 	decision := a.router.Select(in)
 	decision.Dropped = slices.Clone(decision.Dropped)
+	decision.Attributes = in.Unindexed && a.indexed != nil && a.indexed()
 	return decision, nil
 }
 

@@ -80,10 +80,16 @@ var importRules = []importRule{
 		// The file and the environment, checked. What it describes is made elsewhere.
 		folder: "worker/config/...",
 		allow: []string{
-			module, module + "/router/...", "go.temporal.io/sdk/client", "go.temporal.io/sdk/log",
+			module, module + "/router/...", module + "/worker/guard", "go.temporal.io/sdk/client", "go.temporal.io/sdk/log",
 			"github.com/spf13/viper", "gopkg.in/yaml.v3",
 		},
 		deny: []string{module + "/router/routertest/...", "testing/..."},
+	},
+	{
+		// Around the converter of a client: it knows the SDK, and of this module the types that cross it.
+		folder: "worker/guard/...",
+		allow:  []string{module, "go.temporal.io/sdk/...", "go.temporal.io/api/..."},
+		deny:   []string{"net/...", "os/...", "testing/..."},
 	},
 	{
 		folder: "worker/schema/...",

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/onceward/onceward"
@@ -37,18 +35,15 @@ func SearchAttributes() map[string]enums.IndexedValueType {
 	return out
 }
 
-// look asks the namespace once what runs and actions will rely on. It fails only
-// when the namespace cannot be asked at all.
+// look asks the namespace what runs and actions will rely on. It fails only when
+// the namespace cannot be asked at all.
 func (w *Worker) look(ctx context.Context) error {
 	retention, err := w.retention(ctx)
 	if err != nil {
 		return err
 	}
 	w.warnOfHorizon(retention)
-	has := w.hasAttributes(ctx)
-	for _, agent := range w.agents {
-		agent.Manifest.Plan.Attributes = has
-	}
+	w.attributes.ask(ctx, w)
 	return nil
 }
 
@@ -60,25 +55,6 @@ func (w *Worker) retention(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("describe namespace %s: %w", w.cfg.Temporal.Namespace, err)
 	}
 	return answer.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), nil
-}
-
-// hasAttributes reports whether every search attribute is there, with its type:
-// a run that sets one the namespace does not know hangs for ever. What is
-// missing is logged once, and runs go on without.
-func (w *Worker) hasAttributes(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	answer, err := w.client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: w.cfg.Temporal.Namespace})
-	if err != nil {
-		w.log.Warn("search attributes cannot be listed; runs go on without them", "namespace", w.cfg.Temporal.Namespace, "error", err)
-		return false
-	}
-	if missing := missingAttributes(answer.GetCustomAttributes()); len(missing) > 0 {
-		w.log.Warn("search attributes are missing; runs go on without them; onceward setup registers them",
-			"namespace", w.cfg.Temporal.Namespace, "missing", strings.Join(missing, ", "))
-		return false
-	}
-	return true
 }
 
 func missingAttributes(have map[string]enums.IndexedValueType) []string {

@@ -3,16 +3,18 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/worker/guard"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	poolEvery = 5 * time.Second
 	// poolCall bounds one call to Temporal about the record.
 	poolCall = 10 * time.Second
+	// poolTold is the pause before the routes are told again to a record that does
+	// not have them.
+	poolTold = time.Minute
 	// poolReports bounds the reports that wait to be sent. What does not fit is
 	// told again by the next reading.
 	poolReports = 64
@@ -34,16 +39,19 @@ type poolSync struct {
 	router  *router.Router
 	log     *slog.Logger
 	pool    string
-	queue   string
 	routes  onceward.PoolRoutes
 	reports chan onceward.PoolReport
+	told    time.Time // when the routes were
+	known   bool      // the record has this service's routes
+	last    onceward.PoolHealth
+	said    string // the last error of reading
 }
 
 func newPoolSync(w *Worker) *poolSync {
 	s := &poolSync{
-		client: w.client, log: w.log, pool: w.cfg.Pool.Name, queue: w.cfg.Temporal.TaskQueue,
+		client: w.client, log: w.log, pool: w.cfg.Pool.Name,
 		reports: make(chan onceward.PoolReport, poolReports),
-		routes:  onceward.PoolRoutes{Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most}},
+		routes:  onceward.PoolRoutes{Service: w.cfg.Temporal.TaskQueue, Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most}},
 	}
 	for _, r := range w.cfg.Pool.Resources {
 		route := onceward.PoolRoute{Resource: r.Name, Endpoint: onceward.EndpointDigest(r.BaseURL)}
@@ -83,42 +91,34 @@ func (s *poolSync) enqueue(c router.Change) {
 // begin tells the Pool which routes there are and adopts its record, before the
 // first run is taken: a resource that another worker found unable to pay is not
 // asked again after a restart.
-//
-// The Pool workflow lives on the task queue of the deployment that started last:
-// on the queue of one that is gone nobody would carry it out.
 func (s *poolSync) begin(ctx context.Context) {
-	if err := s.fetch(ctx); err != nil {
-		s.log.Warn("the pool's record cannot be moved to this task queue", "pool", s.pool, "task_queue", s.queue, "error", err)
-	}
-	if err := s.signal(ctx, onceward.SignalRoutes, s.routes); err != nil {
-		s.log.Warn("the pool's record cannot be reached; health is this worker's own until it can", "pool", s.pool, "error", err)
-	}
+	s.read(ctx)
+	s.tell(ctx)
 	s.read(ctx)
 }
 
-// fetch moves a Pool workflow that lives on another task queue to this one, with
-// its record.
-func (s *poolSync) fetch(ctx context.Context) error {
+// tell tells the routes, unless the record has them or was told just now.
+func (s *poolSync) tell(ctx context.Context) {
+	if s.known || time.Since(s.told) < poolTold {
+		return
+	}
+	switch err := s.signal(ctx, onceward.SignalRoutes, s.routes); {
+	case err == nil:
+		s.told = time.Now()
+	case ctx.Err() == nil:
+		s.log.Warn("the pool's record cannot be reached; health is this worker's own until it can", "pool", s.pool, "error", err)
+	}
+}
+
+// fetch moves a Pool workflow of an older release, which lived on the task queue of
+// the worker that started last, to the pool's own, with its record.
+func (s *poolSync) fetch(ctx context.Context, health onceward.PoolHealth) error {
 	ctx, cancel := context.WithTimeout(ctx, poolCall)
 	defer cancel()
-	described, err := s.client.DescribeWorkflow(ctx, onceward.PoolWorkflowID(s.pool), "")
-	var missing *serviceerror.NotFound
-	switch {
-	case errors.As(err, &missing):
-		return nil
-	case err != nil:
-		return err
-	case described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || described.TaskQueueName == s.queue:
-		return nil
-	}
-	health, err := ReadPool(ctx, s.client, s.pool)
-	if err != nil {
-		return err
-	}
-	_, err = s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: s.queue, StaticSummary: "pool " + s.pool,
+	_, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool), StaticSummary: "pool " + s.pool,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
-	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Routes: s.routes.Routes, Retest: s.routes.Retest, Health: health})
+	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: health})
 	return err
 }
 
@@ -144,6 +144,7 @@ func (s *poolSync) run(ctx context.Context) {
 				s.log.Warn("a report to the pool is told again later", "resource", report.Resource, "error", err)
 			}
 		case <-ticker.C:
+			s.tell(ctx)
 			s.read(ctx)
 		}
 	}
@@ -154,23 +155,37 @@ func (s *poolSync) signal(ctx context.Context, name string, arg any) error {
 	ctx, cancel := context.WithTimeout(ctx, poolCall)
 	defer cancel()
 	_, err := s.client.SignalWithStartWorkflow(ctx, onceward.PoolWorkflowID(s.pool), name, arg, client.StartWorkflowOptions{
-		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: s.queue,
+		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         "pool " + s.pool,
-	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Routes: s.routes.Routes, Retest: s.routes.Retest})
+	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: s.last})
 	return err
 }
 
-// read adopts the record from the workflow's memo, which needs no worker.
+// read adopts the record from the workflow's memo, which needs no worker. A failure
+// is told once, until it changes: what the pool knows is not used meanwhile.
 func (s *poolSync) read(ctx context.Context) {
-	health, err := ReadPool(ctx, s.client, s.pool)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.log.Debug("read pool", "pool", s.pool, "error", err)
-		}
+	record, err := readPool(ctx, s.client, s.pool)
+	if err == nil && record.running && record.queue != onceward.PoolQueue(s.pool) {
+		err = s.fetch(ctx, record.health)
+	}
+	if ctx.Err() != nil {
 		return
 	}
-	s.adopt(health)
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said != s.said && err != nil {
+		s.log.Warn("the pool's record cannot be read; health is this worker's own until it can", "pool", s.pool, "error", err)
+	}
+	s.said = said
+	if err == nil {
+		s.last = record.health
+		s.adopt(record.health)
+		// It was closed, or another service started it anew: it knows nothing of these routes.
+		s.known = record.running && slices.Contains(record.health.Services, s.routes.Service) && !s.told.IsZero()
+	}
 }
 
 // adopt brings the router in step with the record.
@@ -205,23 +220,39 @@ func (s *poolSync) adopt(health onceward.PoolHealth) {
 }
 
 // ReadPool reads the record of a pool: which routes are disabled, why, since
-// when, and how their last test went. It needs no worker. A pool without a
-// record has nothing disabled.
+// when, and how their last test went. It needs no worker, and decodes with the
+// client's converter. A pool without a record has nothing disabled.
 func ReadPool(ctx context.Context, c client.Client, pool string) (onceward.PoolHealth, error) {
+	record, err := readPool(ctx, c, pool)
+	return record.health, err
+}
+
+// poolRecord is a pool's workflow as Temporal describes it.
+type poolRecord struct {
+	health  onceward.PoolHealth
+	running bool
+	queue   string
+}
+
+func readPool(ctx context.Context, c client.Client, pool string) (poolRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, poolCall)
 	defer cancel()
-	var health onceward.PoolHealth
-	described, err := c.DescribeWorkflow(ctx, onceward.PoolWorkflowID(pool), "")
+	id := onceward.PoolWorkflowID(pool)
+	described, err := c.DescribeWorkflow(ctx, id, "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		return health, nil
+		return poolRecord{}, nil
 	}
 	if err != nil {
-		return health, err
+		return poolRecord{}, err
 	}
+	record := poolRecord{running: described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, queue: described.TaskQueueName}
 	payload := described.Memo.GetFields()[onceward.MemoHealth]
 	if payload == nil {
-		return health, nil
+		return record, nil
 	}
-	return health, converter.GetDefaultDataConverter().FromPayload(payload, &health)
+	if err := guard.OfWorkflow(ctx, c, id).FromPayload(payload, &record.health); err != nil {
+		return record, fmt.Errorf("decode the memo of %s: %w", id, err)
+	}
+	return record, nil
 }

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/worker/guard"
 	"github.com/onceward/onceward/workflows"
 )
 
@@ -29,34 +31,44 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.look(ctx); err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
+	own, release, err := guard.ForWorkers(ctx, w.client)
+	if err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
+	defer release()
+	w.sdk = own
+	w.convert = guard.Of(ctx, w.client)
 	record := newPoolSync(w)
 	acts, err := w.activities(record)
 	if err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
-	fatal := make(chan error, 2)
-	runs, commits, err := w.workers(acts, func(err error) {
+	fatal := make(chan error, 3)
+	stopped := func(err error) {
 		select {
 		case fatal <- err:
 		default: // the first one ends the run already
 		}
-	})
+	}
+	runs, commits, err := w.workers(acts, stopped)
 	if err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
+	pool := w.poolWorker(stopped)
 	record.begin(ctx)
 	// Commits first: a run must not find its actions' queue without a worker.
-	if err := commits.Start(); err != nil {
-		return fmt.Errorf("start worker of %s: %w", onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), err)
-	}
-	if err := runs.Start(); err != nil {
-		commits.Stop()
-		return fmt.Errorf("start worker of %s: %w", w.cfg.Temporal.TaskQueue, err)
+	all := []sdk.Worker{commits, runs, pool}
+	for i, queue := range []string{onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), w.cfg.Temporal.TaskQueue, onceward.PoolQueue(w.cfg.Pool.Name)} {
+		if err := all[i].Start(); err != nil {
+			stop(all[:i]...)
+			return fmt.Errorf("start worker of %s: %w", queue, err)
+		}
 	}
 	w.log.Info("worker started", "namespace", w.cfg.Temporal.Namespace, "task_queue", w.cfg.Temporal.TaskQueue, "agents", w.order, "release", w.cfg.Temporal.Release)
 	syncing, stopSync := context.WithCancel(context.WithoutCancel(ctx))
 	var synced sync.WaitGroup
 	synced.Go(func() { record.run(syncing) }) // attempts that end while the worker drains report too
+	synced.Go(func() { w.attributes.watch(syncing, w) })
 	defer func() { stopSync(); synced.Wait() }()
 	var failed error
 	select {
@@ -65,7 +77,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		failed = fmt.Errorf("run worker: %w", failed)
 	}
 	w.log.Info("worker stops polling; attempts and commits in flight end first", "drain", w.cfg.Worker.Drain)
-	stop(runs, commits)
+	stop(all...)
 	w.log.Info("worker stopped")
 	return failed
 }
@@ -103,7 +115,7 @@ func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 		return nil, err
 	}
 	record.router = r
-	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents})
+	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents, Converter: w.convert, Attributes: w.attributes.there.Load})
 }
 
 func openKey(r router.Resource) bool {
@@ -115,7 +127,7 @@ func openKey(r router.Resource) bool {
 	return ip == nil || !ip.IsLoopback()
 }
 
-// workers makes both SDK workers and registers everything. The SDK panics about
+// workers makes the SDK workers and registers everything. The SDK panics about
 // registrations and options; here that is an error.
 func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, commits sdk.Worker, err error) {
 	defer func() {
@@ -126,13 +138,7 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	if n := w.cfg.Worker.StickyCache; n > 0 {
 		sdk.SetStickyWorkflowCacheSize(n)
 	}
-	options := sdk.Options{
-		WorkerStopTimeout:            w.cfg.Worker.Drain,
-		StickyScheduleToStartTimeout: w.cfg.Worker.StickyTimeout,
-		DeadlockDetectionTimeout:     w.cfg.Worker.DeadlockTimeout,
-		Interceptors:                 w.interceptors,
-		OnFatalError:                 fatal,
-	}
+	options := w.options(fatal)
 	forRuns, forCommits := options, options
 	// A cancelled attempt hears of it by the answer to a heartbeat. The SDK would
 	// hold those back for most of the heartbeat timeout, and the request would run
@@ -141,11 +147,10 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	forRuns.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxActivities
 	forCommits.MaxConcurrentActivityExecutionSize = w.cfg.Worker.MaxCommits
 	forCommits.DisableWorkflowWorker = true
-	runs = sdk.New(w.client, w.cfg.Temporal.TaskQueue, forRuns)
-	commits = sdk.New(w.client, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
+	runs = sdk.New(w.sdk, w.cfg.Temporal.TaskQueue, forRuns)
+	commits = sdk.New(w.sdk, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
 
 	runs.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
-	runs.RegisterWorkflowWithOptions(workflows.Pool, workflow.RegisterOptions{Name: onceward.WorkflowPool})
 	for _, user := range w.workflows {
 		runs.RegisterWorkflowWithOptions(user.fn, workflow.RegisterOptions{Name: user.name})
 	}
@@ -171,6 +176,30 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 
 // cancelSeen bounds how long a cancellation takes to reach an attempt or a read.
 const cancelSeen = time.Second
+
+// options are those of every SDK worker.
+func (w *Worker) options(fatal func(error)) sdk.Options {
+	return sdk.Options{
+		WorkerStopTimeout:            w.cfg.Worker.Drain,
+		StickyScheduleToStartTimeout: w.cfg.Worker.StickyTimeout,
+		DeadlockDetectionTimeout:     w.cfg.Worker.DeadlockTimeout,
+		// The guard's comes first, around those of the user's.
+		Interceptors: append([]interceptor.WorkerInterceptor{guard.Interceptor()}, w.interceptors...),
+		OnFatalError: fatal,
+		// Last, after what the client's plugins want of a worker.
+		Plugins: []sdk.Plugin{guard.PanicPolicy()},
+	}
+}
+
+// poolWorker makes the SDK worker of the pool's own queue. Its activities run on
+// the services' queues, where the routes are known.
+func (w *Worker) poolWorker(fatal func(error)) sdk.Worker {
+	options := w.options(fatal)
+	options.LocalActivityWorkerOnly = true
+	pool := sdk.New(w.sdk, onceward.PoolQueue(w.cfg.Pool.Name), options)
+	pool.RegisterWorkflowWithOptions(workflows.Pool, workflow.RegisterOptions{Name: onceward.WorkflowPool})
+	return pool
+}
 
 func registerAs(w sdk.Worker, name string, fn any) {
 	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 
@@ -18,15 +19,18 @@ import (
 	"github.com/onceward/onceward/activities"
 )
 
-// Worker runs agents: it owns one SDK worker on the task queue and one on
+// Worker runs agents: it owns one SDK worker on the task queue, one on
 // <task queue>-actions, where commits and reconciliations have slots of their
-// own. Make it with New, register agents, then Run it once. Register and Run are
+// own, and one on the queue of the pool. Make it with New, register agents, then Run it once. Register and Run are
 // safe for concurrent use; the zero value is refused by both.
 type Worker struct {
 	client       client.Client
 	cfg          Config
 	log          *slog.Logger
 	interceptors []interceptor.WorkerInterceptor
+	attributes   attributes
+	convert      converter.DataConverter // of the client; set by Run
+	sdk          client.Client           // of the SDK workers: the client, or one of its connection that Run makes
 
 	mu        sync.Mutex
 	started   bool
@@ -65,7 +69,7 @@ func New(c client.Client, cfg Config, options ...Option) (*Worker, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("make worker: %w", err)
 	}
-	w := &Worker{client: c, cfg: cfg, log: slog.Default(), agents: map[string]*activities.Agent{}}
+	w := &Worker{client: c, sdk: c, cfg: cfg, log: slog.Default(), agents: map[string]*activities.Agent{}}
 	for _, option := range options {
 		option(w)
 	}

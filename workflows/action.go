@@ -30,6 +30,7 @@ type action struct {
 	failure     string
 	refused     refusals
 	told        bool
+	inbox       inbox
 }
 
 // Action is the workflow that owns one side effect: the ledger of its commit,

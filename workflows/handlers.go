@@ -1,10 +1,8 @@
 package workflows
 
 import (
-	"errors"
 	"fmt"
 
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -50,7 +48,7 @@ func (r *Run) register(ctx workflow.Context) error {
 		})
 		for {
 			var c onceward.Complete
-			if err := receive(ctx, channel, &c); err != nil {
+			if err := r.inbox.receive(ctx, channel, &c); err != nil {
 				r.refused.add("onceward.complete: " + err.Error())
 				continue
 			}
@@ -61,20 +59,6 @@ func (r *Run) register(ctx workflow.Context) error {
 			r.completed = &c
 		}
 	})
-	return nil
-}
-
-// receive reads one signal raw and decodes it here: the SDK would drop one that
-// does not decode, and the operator would never hear of it.
-func receive(ctx workflow.Context, channel workflow.ReceiveChannel, v any) error {
-	var raw converter.RawValue
-	channel.Receive(ctx, &raw)
-	if raw.Payload() == nil {
-		return errors.New("the signal has no argument, one JSON object is needed")
-	}
-	if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), v); err != nil {
-		return fmt.Errorf("decode signal: %w", err)
-	}
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 		Models: r.plan.Models, Resources: r.plan.Resources, Requirements: r.plan.Requirements,
 		Boundaries: r.boundaries(""), Sealed: r.boundaries("compaction"), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
 		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
-		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair,
+		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair, Unindexed: !r.plan.Attributes,
 	}
 	if r.plan.State != nil {
 		request.Owner = r.plan.State.Resource
@@ -106,6 +106,9 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 		t.begun = time.Time{}
 	} else if t.begun.IsZero() {
 		t.begun = workflow.Now(ctx)
+	}
+	if err == nil && decision.Attributes { // the next publish sets them
+		r.plan.Attributes = true
 	}
 	return decision, err
 }
@@ -259,7 +262,13 @@ func decodeFailure(err error) (onceward.Failure, onceward.Settlement, bool) {
 	if !errors.As(err, &application) || !application.HasDetails() {
 		return failure, settled, false
 	}
-	if err := application.Details(&failure, &settled); err != nil || string(failure.Class) != application.Type() {
+	err = application.Details(&failure, &settled)
+	switch {
+	case err != nil && onceward.Class(application.Type()).Known():
+		// Fails the workflow task: a codec that cannot decode them for the moment
+		// would make a lost worker of every failure.
+		panic(fmt.Sprintf("decode failure: %v", err))
+	case err != nil || string(failure.Class) != application.Type():
 		return failure, settled, false
 	}
 	if !failure.Class.Known() {

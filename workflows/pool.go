@@ -22,19 +22,22 @@ const (
 
 // pool is one execution of the Pool workflow.
 type pool struct {
-	in      onceward.PoolInput
-	health  onceward.PoolHealth
-	changed bool
+	in       onceward.PoolInput
+	services []onceward.PoolRoutes // by service
+	health   onceward.PoolHealth
+	changed  bool
+	inbox    inbox
 }
 
 // Pool is the workflow that keeps which routes are disabled, why, since when,
 // and how their last test went. Workers report to it and read it from its memo;
 // operators see and change it. It runs for ever, by continue-as-new.
 func Pool(ctx workflow.Context, in onceward.PoolInput) error {
-	p := &pool{in: in, health: in.Health}
+	p := &pool{in: in, services: in.Services, health: in.Health}
 	if err := p.register(ctx); err != nil {
 		return err
 	}
+	p.name()
 	p.publish(ctx)
 	reports := workflow.GetSignalChannelWithOptions(ctx, onceward.SignalReport, workflow.SignalChannelOptions{
 		Description: "A worker has disabled a route.",
@@ -56,8 +59,7 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
 			p.configure(ctx, routes)
 			p.drain(ctx, reports)
-			next := p.in
-			next.Health = p.health
+			next := onceward.PoolInput{Pool: p.in.Pool, Services: p.services, Health: p.health}
 			return workflow.NewContinueAsNewError(ctx, onceward.WorkflowPool, next)
 		}
 		if err := p.sleep(ctx, reports, routes); err != nil {
@@ -83,36 +85,13 @@ func (p *pool) sleep(ctx workflow.Context, reports, routes workflow.ReceiveChann
 	return err
 }
 
-// configure takes over the routes of the last worker that started, and forgets
-// what is disabled of routes that are gone.
-func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
-	for routes.Len() > 0 {
-		var next onceward.PoolRoutes
-		if err := receive(ctx, routes, &next); err != nil {
-			workflow.GetLogger(ctx).Warn("routes refused", "error", err)
-			continue
-		}
-		p.in.Routes, p.in.Retest = next.Routes, next.Retest
-		var left []onceward.Disabled
-		for _, d := range p.health.Disabled {
-			if p.known(d.Resource, d.Model) == nil && p.at(d.Resource, d.Endpoint) {
-				left = append(left, d)
-			}
-		}
-		if len(left) != len(p.health.Disabled) {
-			p.health.Disabled = left
-			p.touch()
-		}
-	}
-}
-
 // drain takes all reports that have come: what is unread when the workflow
 // continues as new is lost.
 func (p *pool) drain(ctx workflow.Context, reports workflow.ReceiveChannel) {
 	for reports.Len() > 0 {
 		var report onceward.PoolReport
-		if err := receive(ctx, reports, &report); err != nil {
-			workflow.GetLogger(ctx).Warn("report refused", "error", err)
+		if err := p.inbox.receive(ctx, reports, &report); err != nil {
+			p.refuse(onceward.SignalReport + ": " + err.Error())
 			continue
 		}
 		p.report(workflow.Now(ctx), report)
@@ -122,7 +101,8 @@ func (p *pool) drain(ctx workflow.Context, reports workflow.ReceiveChannel) {
 // report takes a worker's report. One that is older than the last enabling of
 // its route, or says nothing new, changes nothing.
 func (p *pool) report(now time.Time, r onceward.PoolReport) {
-	if p.known(r.Resource, r.Model) != nil || !p.at(r.Resource, r.Endpoint) { // a worker with another configuration
+	service := p.serviceOf(r.Resource, r.Model, r.Endpoint)
+	if service == nil { // of a worker that has not said what it has
 		return
 	}
 	for _, e := range p.health.Enabled {
@@ -130,12 +110,12 @@ func (p *pool) report(now time.Time, r onceward.PoolReport) {
 			return
 		}
 	}
-	if i := p.find(r.Resource, r.Model); i >= 0 {
+	if p.findAt(r.Resource, r.Model, r.Endpoint) >= 0 {
 		return
 	}
 	d := onceward.Disabled{Resource: r.Resource, Model: r.Model, Endpoint: r.Endpoint, Class: r.Class, Reason: cutSummary(r.Reason), Since: r.At, Until: r.Until}
-	if p.in.Retest.First > 0 {
-		d.NextTest = now.Add(p.in.Retest.First)
+	if service.Retest.First > 0 {
+		d.NextTest = now.Add(service.Retest.First)
 	}
 	p.health.Disabled = append(p.health.Disabled, d)
 	p.touch()
@@ -164,11 +144,18 @@ func (p *pool) due(now time.Time) int {
 // test makes one cheap request to a disabled route and keeps the result.
 func (p *pool) test(ctx workflow.Context, i int) {
 	d := p.health.Disabled[i]
+	service := p.serviceOf(d.Resource, d.Model, d.Endpoint)
+	if service == nil { // nobody has the route any more who could test it
+		p.health.Disabled[i].NextTest = time.Time{}
+		p.touch()
+		return
+	}
 	model := d.Model
 	if model == "" {
-		model = p.firstModel(d.Resource)
+		model = firstModel(*service, d.Resource)
 	}
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              service.Service, // its workers know the route
 		ScheduleToStartTimeout: scheduleToStart,
 		StartToCloseTimeout:    testTimeout,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
@@ -177,7 +164,7 @@ func (p *pool) test(ctx workflow.Context, i int) {
 	var result onceward.PoolTest
 	err := workflow.ExecuteActivity(options, onceward.ActivityTestResource, onceward.TestInput{Resource: d.Resource, Model: model}).Get(ctx, &result)
 	now := workflow.Now(ctx)
-	if i = p.find(d.Resource, d.Model); i < 0 {
+	if i = p.findAt(d.Resource, d.Model, d.Endpoint); i < 0 {
 		return // an operator enabled it meanwhile
 	}
 	p.touch()
@@ -193,7 +180,7 @@ func (p *pool) test(ctx workflow.Context, i int) {
 	}
 	failed := p.health.Disabled[i].Failed + 1
 	p.health.Disabled[i].Failed = failed
-	p.health.Disabled[i].NextTest = now.Add(min(p.in.Retest.First<<min(failed, 16), p.in.Retest.Most))
+	p.health.Disabled[i].NextTest = now.Add(min(service.Retest.First<<min(failed, 16), service.Retest.Most))
 }
 
 func (p *pool) keep(test onceward.PoolTest) {
@@ -226,47 +213,15 @@ func (p *pool) touch() {
 }
 
 func (p *pool) find(resource, model string) int {
-	for i, d := range p.health.Disabled {
-		if d.Resource == resource && d.Model == model {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(p.health.Disabled, func(d onceward.Disabled) bool { return d.Resource == resource && d.Model == model })
 }
 
-// at reports whether a resource is at an endpoint, or the endpoint does not matter.
-func (p *pool) at(resource, endpoint string) bool {
-	for _, r := range p.in.Routes {
-		if r.Resource == resource {
-			return endpoint == "" || r.Endpoint == endpoint
-		}
-	}
-	return false
-}
-
-func (p *pool) firstModel(resource string) string {
-	for _, r := range p.in.Routes {
-		if r.Resource == resource && len(r.Models) > 0 {
-			return r.Models[0]
-		}
-	}
-	return ""
-}
-
-// known refuses a route that the configuration does not have.
-func (p *pool) known(resource, model string) error {
-	var names []string
-	for _, r := range p.in.Routes {
-		names = append(names, r.Resource)
-		if r.Resource != resource {
-			continue
-		}
-		if model == "" || slices.Contains(r.Models, model) {
-			return nil
-		}
-		return fmt.Errorf("pool: resource %s has no model %q; it has %v", resource, model, r.Models)
-	}
-	return fmt.Errorf("pool: there is no resource %q; there are %v", resource, names)
+// findAt returns the entry of a route at an address: of two services one name may
+// be at two.
+func (p *pool) findAt(resource, model, endpoint string) int {
+	return slices.IndexFunc(p.health.Disabled, func(d onceward.Disabled) bool {
+		return d.Resource == resource && d.Model == model && (d.Endpoint == endpoint || d.Endpoint == "" || endpoint == "")
+	})
 }
 
 // publish puts the health into the memo, which workers and operators can read
@@ -300,23 +255,23 @@ func (p *pool) register(ctx workflow.Context) error {
 	if err != nil {
 		return fmt.Errorf("register %s: %w", onceward.QueryHealth, err)
 	}
-	check := func(c onceward.PoolChange) error {
+	checkEnable := func(c onceward.PoolChange) error {
 		if err := c.Validate(); err != nil {
 			return err
 		}
-		return p.known(c.Resource, c.Model)
-	}
-	checkEnable := func(c onceward.PoolChange) error {
-		if err := check(c); err != nil {
+		if p.find(c.Resource, c.Model) >= 0 { // also of a route that no configuration has any more
+			return nil
+		}
+		if err := p.known(c.Resource, c.Model); err != nil {
 			return err
 		}
-		if p.find(c.Resource, c.Model) < 0 {
-			return fmt.Errorf("pool: %s is not disabled", routeName(c.Resource, c.Model))
-		}
-		return nil
+		return fmt.Errorf("pool: %s is not disabled", routeName(c.Resource, c.Model))
 	}
 	checkDisable := func(c onceward.PoolChange) error {
-		if err := check(c); err != nil {
+		if err := c.Validate(); err != nil {
+			return err
+		}
+		if err := p.known(c.Resource, c.Model); err != nil {
 			return err
 		}
 		if c.Reason == "" {
@@ -328,7 +283,9 @@ func (p *pool) register(ctx workflow.Context) error {
 		if err := checkEnable(c); err != nil {
 			return p.health, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
 		}
-		p.enable(p.find(c.Resource, c.Model), workflow.Now(ctx), c.By)
+		for i := p.find(c.Resource, c.Model); i >= 0; i = p.find(c.Resource, c.Model) { // at every address
+			p.enable(i, workflow.Now(ctx), c.By)
+		}
 		return p.health, nil
 	}, workflow.UpdateHandlerOptions{Validator: checkEnable, Description: `Lets attempts go to a route again: {"resource": "", "model": "", "by": "who"}; model empty is the whole resource.`})
 	if err != nil {

@@ -39,7 +39,7 @@ func (a *action) register(ctx workflow.Context) error {
 		})
 		for {
 			var r onceward.Resolve
-			err := receive(ctx, channel, &r)
+			err := a.inbox.receive(ctx, channel, &r)
 			if err != nil {
 				a.refuse(ctx, err.Error())
 				continue

@@ -39,6 +39,7 @@ type Run struct {
 	waiting   string
 	completed *onceward.Complete
 	refused   refusals
+	inbox     inbox
 	runID     string // of the chain: see onceward.ActInput.RunID
 }
 

@@ -51,6 +51,7 @@ func (o *options) dial(ctx context.Context) (client.Client, config.Temporal, err
 	if err != nil {
 		return nil, t, err
 	}
+	sdk.DataConverter = o.codec(os.Getenv)
 	sdk.Logger = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	c, err := client.DialContext(ctx, sdk)
 	if err != nil {

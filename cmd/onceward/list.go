@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -69,6 +70,9 @@ them whole.`,
 			if !known { // on stderr, so that --json stays JSON
 				fmt.Fprintf(cmd.ErrOrStderr(), "onceward: namespace %s has no search attributes of runs, so agent, outcome, attempts and cost are missing: `onceward setup` registers them\n", t.Namespace)
 			}
+			if known {
+				sayUnlisted(cmd.Context(), c, cmd.ErrOrStderr())
+			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), runs)
 			}
@@ -80,6 +84,20 @@ them whole.`,
 	cmd.Flags().StringVar(&status, "status", "", "only running, waiting_person, waiting_resource or closed")
 	cmd.Flags().IntVar(&most, "limit", 50, "how many, at most 1000")
 	return cmd
+}
+
+// sayUnlisted counts what is open and carries no attributes of runs: a run that was
+// opened while the namespace had none is in no list.
+func sayUnlisted(ctx context.Context, c client.Client, out io.Writer) {
+	answer, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: fmt.Sprintf(
+		"%s IS NULL AND ExecutionStatus = 'Running' AND WorkflowType != '%s' AND WorkflowType != '%s'",
+		onceward.AttributeAgent, onceward.WorkflowAction, onceward.WorkflowPool)})
+	switch n := answer.GetCount(); {
+	case err != nil: // the list itself is right as far as it goes
+		fmt.Fprintf(out, "onceward: whether open runs are missing here cannot be told: %v\n", err)
+	case n > 0:
+		fmt.Fprintf(out, "onceward: %d open workflows have no search attributes and are not listed: other programs' workflows, and runs that were opened before the namespace had them, which set them with their next attempt\n", n)
+	}
 }
 
 func knownStatus(s string) bool {

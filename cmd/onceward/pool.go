@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/onceward/onceward"
@@ -28,7 +30,7 @@ func poolCommand(o *options) *cobra.Command {
 		Long: `Show, enable and disable the routes of a pool. What is disabled, why, since when and
 how its last test went is kept by the workflow pool/NAME, over restarts of workers;
 workers read it every few seconds. The pool's name is --pool, or what --config says,
-or main. A worker starts the workflow when there is none.`,
+or that of the namespace's only one. A worker starts the workflow when there is none.`,
 		Example: `  onceward pool show
   onceward pool enable swedencentral --by dana
   onceward pool disable swedencentral/gpt-5.6 --by dana --reason "wrong answers" --for 2h`,
@@ -36,7 +38,7 @@ or main. A worker starts the workflow when there is none.`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.PersistentFlags().StringVar(&name, "pool", "", "name of the pool (default what --config says, else main)")
+	cmd.PersistentFlags().StringVar(&name, "pool", "", "name of the pool (default what --config says, else the namespace's only one)")
 	cmd.AddCommand(poolShowCommand(o, &name), poolEnableCommand(o, &name), poolDisableCommand(o, &name))
 	return cmd
 }
@@ -130,15 +132,39 @@ func (o *options) withPool(ctx context.Context, name string, do func(c client.Cl
 		}
 		name = cfg.Pool.Name
 	}
-	if name == "" {
-		name = "main"
-	}
-	c, _, err := o.dial(ctx)
+	c, t, err := o.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	if name == "" {
+		if name, err = onlyPool(ctx, c, t.Namespace); err != nil {
+			return err
+		}
+	}
 	return do(c, name)
+}
+
+// onlyPool returns the name of the namespace's one pool.
+func onlyPool(ctx context.Context, c client.Client, namespace string) (string, error) {
+	answer, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: 100, Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", onceward.WorkflowPool),
+	})
+	if err != nil {
+		return "", fmt.Errorf("list pools of namespace %s: %w", namespace, err)
+	}
+	var names []string
+	for _, x := range answer.GetExecutions() {
+		names = append(names, strings.TrimPrefix(x.GetExecution().GetWorkflowId(), onceward.PoolWorkflowID("")))
+	}
+	switch len(names) {
+	case 0:
+		return "", fmt.Errorf("read pool: namespace %s has none yet: a worker starts it", namespace)
+	case 1:
+		return names[0], nil
+	}
+	slices.Sort(names)
+	return "", usagef("--pool is required: there are %s", strings.Join(names, ", "))
 }
 
 // poolRuns reports whether the Pool workflow is open. One that is not there is an
@@ -220,6 +246,9 @@ func printPool(w io.Writer, pool string, running bool, health onceward.PoolHealt
 			t.AppendRow(table.Row{routeText(e.Resource, e.Model), localTime(e.At), show.OneLine(e.By)})
 		}
 		b.WriteString(show.Render(t) + "\n")
+	}
+	for _, why := range health.Refused {
+		b.WriteString("refused: " + show.OneLine(why) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

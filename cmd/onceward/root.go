@@ -10,7 +10,7 @@ import (
 
 // options are the flags that all commands share.
 type options struct {
-	config, address, namespace, temporalCLI string
+	config, address, namespace, temporalCLI, codecEndpoint string
 }
 
 func root() *cobra.Command {
@@ -23,7 +23,10 @@ is never repeated, and every model attempt is on record with its route and reaso
 
 Commands that talk to Temporal find it by --config FILE (its section temporal), by
 --address and --namespace, or by ONCEWARD_TEMPORAL_ADDRESS and
-ONCEWARD_TEMPORAL_NAMESPACE; else at 127.0.0.1:7233, namespace default.
+ONCEWARD_TEMPORAL_NAMESPACE; else at 127.0.0.1:7233, namespace default. Payloads that
+workers encrypt with a codec of their own are read and written through a codec
+server: --codec-endpoint URL or TEMPORAL_CODEC_ENDPOINT, and TEMPORAL_CODEC_AUTH for
+its Authorization header.
 
 Exit codes: 0 success; 1 the command failed or was refused; 2 the command line
 cannot be read.`,
@@ -42,6 +45,7 @@ cannot be read.`,
 	flags.StringVar(&o.config, "config", "", "configuration file")
 	flags.StringVar(&o.address, "address", "", "host:port of the Temporal service (default 127.0.0.1:7233)")
 	flags.StringVar(&o.namespace, "namespace", "", "Temporal namespace (default default)")
+	flags.StringVar(&o.codecEndpoint, "codec-endpoint", "", "base URL of a codec server for payloads")
 	flags.StringVar(&o.temporalCLI, "temporal-cli", "", "Temporal CLI for dev and demo (default bin/temporal, else beside onceward, else in PATH)")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd.HasAvailableSubCommands() { // a flag of a command that does not exist is not what is wrong

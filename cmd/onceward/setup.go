@@ -20,8 +20,8 @@ func setupCommand(o *options) *cobra.Command {
 		Use:   "setup",
 		Short: "Register the search attributes of runs in the namespace",
 		Long: `Register the search attributes of runs (OncewardAgent, OncewardStatus, ...) in the
-namespace. It may be repeated. Runs work without them; a worker looks once, when it
-starts, whether they are there.`,
+namespace. It may be repeated. Runs work without them; workers look for them until
+they are there, and open runs set them with their next attempt.`,
 		Example: "  onceward setup --config onceward.yaml",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,7 +55,7 @@ func setup(ctx context.Context, c client.Client, namespace string, out io.Writer
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		fmt.Fprintf(out, "added %s (%s)\n", name, missing[name])
 	}
-	_, err = fmt.Fprintln(out, "restart workers that are running: they look for the attributes when they start")
+	_, err = fmt.Fprintln(out, "workers that are running see them within a minute; open runs set them with their next attempt")
 	return err
 }
 

@@ -35,6 +35,9 @@ func run(ctx context.Context) error {
 	without := flag.String("without", "", "what this release lacks of the refund sample: its workflow, or just its agent")
 	instructions := flag.String("instructions", "", "what this release tells the refund agent")
 	deaf := flag.String("deaf", "", "end of the names of the task queues that are not polled")
+	seal := flag.String("seal", "", "codec: put the codec of the tests around every payload; own: use a converter that is none of the SDK's")
+	fault := flag.String("codec-fault", "", "encode|decode|stall:DURATION:TEXT: that codec fails for a time from the first payload on that holds the text")
+	deny := flag.String("deny", "", "name of a call to Temporal that is denied")
 	flag.Parse()
 
 	kill, err := parsePoint(*killAt, syscall.SIGKILL)
@@ -49,7 +52,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := dial(ctx, cfg, *deaf)
+	client, err := dial(ctx, cfg, *deaf, *deny, *seal, *fault)
 	if err != nil {
 		return err
 	}

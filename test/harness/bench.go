@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/onceward/onceward/router/routertest"
 	"github.com/onceward/onceward/samples/refund/payments"
+	"github.com/onceward/onceward/worker/config"
 )
 
 // Key is the credential of every resource; KeyVariable names it. It must never
@@ -59,6 +61,9 @@ type Options struct {
 	StickyCache int
 	MaxCommits  int // of a worker at once; 0: the default
 	Pool        func(*routertest.Config)
+	// Converter is what the bench's own client reads and writes payloads with; nil:
+	// the SDK's. Workers that share it have a flag.
+	Converter converter.DataConverter
 }
 
 // Bench is all that one test has: its queue, configuration, pool, payments and
@@ -75,6 +80,7 @@ type Bench struct {
 	dir         string
 	config      string // path of the configuration file
 	paymentsURL string
+	convert     converter.DataConverter
 
 	mu      sync.Mutex
 	ended   bool
@@ -100,7 +106,11 @@ func New(t *testing.T, o Options) *Bench {
 	if b.Temporal == nil {
 		b.Temporal = Shared(t)
 	}
-	b.Client = b.Temporal.Client
+	b.Client, b.convert = b.Temporal.Client, converter.GetDefaultDataConverter()
+	if o.Converter != nil {
+		b.convert = o.Converter
+		b.dial(t)
+	}
 	b.startPool(o)
 	b.startPayments(o.Payments)
 	b.config = filepath.Join(b.dir, "onceward.yaml")
@@ -109,6 +119,20 @@ func New(t *testing.T, o Options) *Bench {
 	}
 	t.Cleanup(func() { b.end(t) })
 	return b
+}
+
+// dial gives the bench a client with its own converter.
+func (b *Bench) dial(t *testing.T) {
+	t.Helper()
+	options, err := config.Temporal{Address: b.Temporal.Address}.Options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Logger, options.DataConverter = quiet{}, b.convert
+	if b.Client, err = client.DialContext(b.Context(), options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Client.Close)
 }
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]+`)

@@ -22,13 +22,14 @@ import (
 type History struct {
 	WorkflowID, RunID, Type string
 	Events                  []*historypb.HistoryEvent
+	Converter               converter.DataConverter // of its payloads; nil: the SDK's
 }
 
 // History fetches one execution; runID "" is the newest.
 func (b *Bench) History(workflowID, runID string) History {
 	b.t.Helper()
 	ctx := b.Context()
-	h := History{WorkflowID: workflowID, RunID: runID}
+	h := History{WorkflowID: workflowID, RunID: runID, Converter: b.convert}
 	iter := b.Client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for iter.HasNext() {
 		event, err := iter.Next()
@@ -169,7 +170,7 @@ func applicationDetails(f *failurepb.Failure) *commonpb.Payloads {
 
 func (b *Bench) decode(payloads *commonpb.Payloads, to ...any) {
 	b.t.Helper()
-	if err := converter.GetDefaultDataConverter().FromPayloads(payloads, to...); err != nil {
+	if err := b.convert.FromPayloads(payloads, to...); err != nil {
 		b.t.Fatalf("decode payload: %v", err)
 	}
 }

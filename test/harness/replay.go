@@ -9,6 +9,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,23 +18,38 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/test/agents"
+	"github.com/onceward/onceward/worker"
 	"github.com/onceward/onceward/workflows"
 )
 
-// Replayer returns a replayer that knows every workflow of the tests.
-func Replayer() sdk.WorkflowReplayer {
-	r := sdk.NewWorkflowReplayer()
+// Replayer returns a replayer that knows every workflow of the tests and reads
+// payloads with a converter; nil is the SDK's.
+func Replayer(dc converter.DataConverter) (sdk.WorkflowReplayer, error) {
+	options := sdk.WorkflowReplayerOptions{}
+	if dc != nil && dc != converter.GetDefaultDataConverter() {
+		options.DataConverter = worker.GuardConverter(dc)
+		options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: dc, EncodeCommonAttributes: true})
+	}
+	r, err := sdk.NewWorkflowReplayerWithOptions(options)
+	if err != nil {
+		return nil, fmt.Errorf("make replayer: %w", err)
+	}
 	r.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
+	r.RegisterWorkflowWithOptions(workflows.Pool, workflow.RegisterOptions{Name: onceward.WorkflowPool})
 	r.RegisterWorkflow(refund.RefundWorkflow)
 	for _, agent := range agents.All {
 		r.RegisterWorkflow(agent.Workflow)
 	}
-	return r
+	return r, nil
 }
 
 // Replay runs today's workflow code against a history.
 func (h History) Replay() error {
-	if err := Replayer().ReplayWorkflowHistory(quiet{}, &historypb.History{Events: h.Events}); err != nil {
+	r, err := Replayer(h.Converter)
+	if err != nil {
+		return err
+	}
+	if err := r.ReplayWorkflowHistory(quiet{}, &historypb.History{Events: h.Events}); err != nil {
 		return fmt.Errorf("replay %s %s: %w", h.Type, h.RunID, err)
 	}
 	return nil

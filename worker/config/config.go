@@ -68,7 +68,7 @@ type Actions struct {
 
 // Pool is the resources and how they are chosen.
 type Pool struct {
-	Name          string // default main
+	Name          string // default the task queue: services share a record only by naming it
 	Affinity      string // soft (default) | off
 	CrossBoundary string // strip (default) | wait | fail
 	Breaker       Breaker
@@ -164,7 +164,7 @@ func defaults() Config {
 		Worker:   Limits{Drain: 180 * time.Second, Heartbeat: 10 * time.Second, StickyTimeout: 5 * time.Second},
 		Actions:  Actions{Lease: time.Minute, Skew: 2 * time.Second},
 		Pool: Pool{
-			Name: "main", Affinity: "soft", CrossBoundary: "strip",
+			Affinity: "soft", CrossBoundary: "strip",
 			Breaker: Breaker{Failures: 5, Consecutive: 3, Window: 300 * time.Second, OpenFor: 30 * time.Second},
 			Retest:  Retest{First: 5 * time.Minute, Most: 6 * time.Hour},
 		},

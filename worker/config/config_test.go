@@ -32,6 +32,26 @@ tasks:
     model: gpt-5.6
 `
 
+func TestPoolIsNamedByTheTaskQueueUnlessTheFileNamesIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		env  []string
+		want string
+	}{
+		"E31 nothing said: the default task queue":     {small, nil, "onceward"},
+		"E31 the task queue of the file":               {strings.Replace(small, "temporal: {", "temporal: {task_queue: refunds, ", 1), nil, "refunds"},
+		"E31 the task queue of the environment":        {small, []string{"ONCEWARD_TEMPORAL_TASK_QUEUE=returns"}, "returns"},
+		"E31 a name that services share is the file's": {strings.Replace(small, "pool:", "pool:\n  name: shared", 1), nil, "shared"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := Parse("c.yaml", []byte(c.text), c.env)
+			if err != nil || cfg.Pool.Name != c.want {
+				t.Errorf("got %q, %v, want %q", cfg.Pool.Name, err, c.want)
+			}
+		})
+	}
+}
+
 func TestSmallConfigurationGetsTheDefaults(t *testing.T) {
 	cfg, err := Parse("c.yaml", []byte(small), nil)
 	if err != nil {
@@ -52,7 +72,7 @@ func TestSmallConfigurationGetsTheDefaults(t *testing.T) {
 		{"heartbeat", cfg.Worker.Heartbeat, 10 * time.Second},
 		{"sticky_timeout", cfg.Worker.StickyTimeout, 5 * time.Second},
 		{"skew", cfg.Actions.Skew, 2 * time.Second},
-		{"pool.name", cfg.Pool.Name, "main"},
+		{"pool.name", cfg.Pool.Name, "onceward"},
 		{"affinity", cfg.Pool.Affinity, "soft"},
 		{"cross_boundary", cfg.Pool.CrossBoundary, "strip"},
 		{"breaker", cfg.Pool.Breaker, Breaker{5, 3, 300 * time.Second, 30 * time.Second}},

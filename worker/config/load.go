@@ -104,6 +104,9 @@ func (l loader) load(name string, text []byte, environ []string) (Config, []Mist
 		"temporal.address": &cfg.Temporal.Address, "temporal.namespace": &cfg.Temporal.Namespace,
 		"temporal.task_queue": &cfg.Temporal.TaskQueue, "temporal.release": &cfg.Temporal.Release,
 	})
+	if cfg.Pool.Name == "" { // two services must not share a record by chance
+		cfg.Pool.Name = cfg.Temporal.TaskQueue
+	}
 	l.overrideURLs(cfg.Pool)
 	complete := len(d.mistakes) == 0
 	l.env.refuseStrangers(d, cfg.Pool, l.referenced)

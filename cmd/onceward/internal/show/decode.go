@@ -1,6 +1,7 @@
 package show
 
 import (
+	"errors"
 	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -22,7 +23,11 @@ func decode(p *commonpb.Payloads, v any) error {
 	if len(p.GetPayloads()) == 0 {
 		return nil
 	}
-	return converter.GetDefaultDataConverter().FromPayload(p.GetPayloads()[0], v)
+	err := converter.GetDefaultDataConverter().FromPayload(p.GetPayloads()[0], v)
+	if errors.Is(err, converter.ErrEncodingIsNotSupported) {
+		return fmt.Errorf("%w: if workers have a codec of their own, name a server of it with --codec-endpoint", err)
+	}
+	return err
 }
 
 // marker returns the type of a local activity and its result, or "".

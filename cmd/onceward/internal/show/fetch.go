@@ -175,7 +175,11 @@ func describe(ctx context.Context, c client.Client, workflowID string) (*workflo
 	if err != nil {
 		return nil, notFound(workflowID, err)
 	}
-	return described.RawResponse.GetWorkflowExecutionInfo(), nil
+	info := described.RawResponse.GetWorkflowExecutionInfo()
+	if err := unseal(ctx, c, info); err != nil {
+		return nil, fmt.Errorf("read workflow %s: %w", workflowID, err)
+	}
+	return info, nil
 }
 
 func notFound(workflowID string, err error) error {
@@ -195,6 +199,9 @@ func Events(ctx context.Context, c client.Client, workflowID, runID string) ([]*
 			return nil, notFound(workflowID, err)
 		}
 		events = append(events, e)
+	}
+	if err := unseal(ctx, c, &historypb.History{Events: events}); err != nil {
+		return nil, fmt.Errorf("read workflow %s: %w", workflowID, err)
 	}
 	return events, nil
 }

@@ -1,0 +1,84 @@
+package test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/test/harness"
+)
+
+// Two services that name one pool share one record. Neither deletes what the other
+// knows, and it has a taker while a worker of any of them lives.
+func TestServicesThatShareAPoolShareOneRecord(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{})
+	pool := onceward.PoolWorkflowID(b.Queue)
+	b.StartWorker(false)
+	harness.Until(b, pool, onceward.QueryHealth, "a pool", func(onceward.PoolHealth) bool { return true })
+	if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "b", By: "ops", Reason: "drifting"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	found := onceward.PoolReport{
+		Resource: "b", Model: "gpt-5.6", Endpoint: onceward.EndpointDigest(b.Pool.Resource("b").URL()),
+		Class: onceward.ClassBilling, Reason: "not paid for", At: time.Now(),
+	}
+	if err := b.Client.SignalWorkflow(b.Context(), pool, "", onceward.SignalReport, found); err != nil {
+		t.Fatal(err)
+	}
+	both := func(h onceward.PoolHealth) bool { return len(h.Disabled) == 2 }
+	harness.Until(b, pool, onceward.QueryHealth, "two disabled routes", both)
+
+	other := b.StartWorker(false, "--config="+b.OtherConfig(all(
+		swap(t, "task_queue: \""+b.Queue+"\"", "task_queue: \""+b.Queue+"-two\""), swap(t, "- name: b", "- name: c"),
+	)))
+	b.Said(other, "worker started")
+	// c is of the other service alone: its routes have come, and those of the first are there still.
+	if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "c", By: "ops", Reason: "new"}, nil); err != nil {
+		t.Fatalf("E31 the second service's route: %v", err)
+	}
+	health := harness.Until(b, pool, onceward.QueryHealth, "three disabled routes", func(h onceward.PoolHealth) bool { return len(h.Disabled) == 3 })
+	if d := health.Disabled[0]; d.Resource != "b" || d.By != "ops" {
+		t.Errorf("E31 the operator's decision is %+v after a configuration without its route", d)
+	}
+
+	other.Kill() // the newest worker is gone, and with it its service
+	if err := b.Update(pool, onceward.UpdateEnable, onceward.PoolChange{Resource: "b", By: "ops"}, nil); err != nil {
+		t.Errorf("E31 nobody took an update after the newest worker had gone: %v", err)
+	}
+	if out, said, err := b.Command("pool", "disable", "a", "--by", "ops", "--reason", "rotation", "--pool", b.Queue); err != nil || !strings.Contains(out, "rotation") {
+		t.Errorf("E31 pool disable after the newest worker had gone: %v\n%s%s", err, out, said)
+	}
+	if err := b.History(pool, "").Replay(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A service whose new configuration drops a route keeps what an operator said of
+// it, and forgets what its workers had found.
+func TestRouteThatIsDroppedKeepsOnlyTheOperatorsDecision(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{})
+	pool := onceward.PoolWorkflowID(b.Queue)
+	first := b.StartWorker(false)
+	harness.Until(b, pool, onceward.QueryHealth, "a pool", func(onceward.PoolHealth) bool { return true })
+	if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "b", By: "ops", Reason: "drifting"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Client.SignalWorkflow(b.Context(), pool, "", onceward.SignalReport, onceward.PoolReport{
+		Resource: "b", Model: "gpt-5.6", Class: onceward.ClassBilling, Reason: "not paid for", At: time.Now(),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Until(b, pool, onceward.QueryHealth, "two disabled routes", func(h onceward.PoolHealth) bool { return len(h.Disabled) == 2 })
+	first.Kill()
+	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "- name: b", "- name: c")))
+	health := harness.Until(b, pool, onceward.QueryHealth, "one disabled route", func(h onceward.PoolHealth) bool { return len(h.Disabled) == 1 })
+	if d := health.Disabled[0]; d.By != "ops" || d.Resource != "b" || d.Model != "" {
+		t.Errorf("E31 what is left is %+v, want the operator's decision about b", d)
+	}
+	if err := b.Update(pool, onceward.UpdateEnable, onceward.PoolChange{Resource: "b", By: "ops"}, nil); err != nil {
+		t.Errorf("E31 a decision about a route that no configuration has cannot be taken back: %v", err)
+	}
+}

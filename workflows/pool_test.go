@@ -1,0 +1,69 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/onceward/onceward"
+)
+
+// service is one of two that have a resource of the same name at addresses of
+// their own.
+func service(name, endpoint string) onceward.PoolRoutes {
+	return onceward.PoolRoutes{
+		Service: name, Retest: onceward.RetestPolicy{First: time.Minute, Most: time.Hour},
+		Routes: []onceward.PoolRoute{{Resource: "a", Endpoint: endpoint, Models: []string{"m"}}},
+	}
+}
+
+func TestOneNameAtTwoAddressesIsTwoRoutes(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	var tested []string
+	env.RegisterActivityWithOptions(func(ctx context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
+		tested = append(tested, activity.GetInfo(ctx).TaskQueue)
+		return onceward.PoolTest{Class: onceward.ClassBilling}, nil
+	}, activity.RegisterOptions{Name: onceward.ActivityTestResource})
+	health := func() onceward.PoolHealth {
+		answer, err := env.QueryWorkflow(onceward.QueryHealth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h onceward.PoolHealth
+		if err := answer.Get(&h); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	signal := func(after time.Duration, name string, arg any) {
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(name, arg) }, after)
+	}
+	report := func(endpoint string) onceward.PoolReport {
+		return onceward.PoolReport{Resource: "a", Endpoint: endpoint, Class: onceward.ClassBilling, Reason: "not paid for", At: env.Now()}
+	}
+	signal(time.Second, onceward.SignalRoutes, service("two", "there"))
+	signal(2*time.Second, onceward.SignalReport, report("here"))
+	signal(3*time.Second, onceward.SignalReport, report("there"))
+	signal(4*time.Second, onceward.SignalReport, report("nowhere"))
+	env.RegisterDelayedCallback(func() {
+		if h := health(); len(h.Disabled) != 2 || h.Disabled[0].Endpoint != "here" || h.Disabled[1].Endpoint != "there" || len(h.Services) != 2 {
+			t.Errorf("E31 the record is %+v, want an entry at each address", h)
+		}
+	}, 5*time.Second)
+	// Another configuration of the second service has other routes: the first's stay.
+	signal(90*time.Second, onceward.SignalRoutes, onceward.PoolRoutes{Service: "two", Routes: []onceward.PoolRoute{{Resource: "b", Models: []string{"m"}}}})
+	env.RegisterDelayedCallback(func() {
+		if h := health(); len(h.Disabled) != 1 || h.Disabled[0].Endpoint != "here" {
+			t.Errorf("E31 after the second service gave the route up: %+v", h.Disabled)
+		}
+		if len(tested) < 2 || tested[0] == tested[1] {
+			t.Errorf("E31 tested on %v, want each route where it is known", tested)
+		}
+		env.CancelWorkflow()
+	}, 100*time.Second)
+	env.ExecuteWorkflow(Pool, onceward.PoolInput{Pool: "shared", Services: []onceward.PoolRoutes{service("one", "here")}})
+}

@@ -1,0 +1,107 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/onceward/onceward"
+)
+
+// maxServices bounds the services whose routes a pool keeps; the one that told its
+// routes longest ago is forgotten first.
+const maxServices = 50
+
+// configure takes over the routes of a service, as its last worker to start has
+// them. It forgets what workers have found of routes that no service has any more.
+// What an operator has disabled stays: a configuration that does not know a route
+// says nothing about a decision.
+func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
+	for routes.Len() > 0 {
+		var next onceward.PoolRoutes
+		if err := p.inbox.receive(ctx, routes, &next); err != nil {
+			p.refuse(onceward.SignalRoutes + ": " + err.Error())
+			continue
+		}
+		p.services = slices.DeleteFunc(p.services, func(s onceward.PoolRoutes) bool { return s.Service == next.Service })
+		p.services = append(p.services, next)
+		p.services = p.services[max(0, len(p.services)-maxServices):]
+		p.name()
+		left := slices.DeleteFunc(slices.Clone(p.health.Disabled), func(d onceward.Disabled) bool {
+			return d.By == "" && p.serviceOf(d.Resource, d.Model, d.Endpoint) == nil
+		})
+		if len(left) != len(p.health.Disabled) {
+			p.health.Disabled = left
+			p.touch()
+		}
+	}
+}
+
+// name puts the names of the services on record.
+func (p *pool) name() {
+	var names []string
+	for _, s := range p.services {
+		names = append(names, s.Service)
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, p.health.Services) {
+		p.health.Services = names
+		p.touch()
+	}
+}
+
+// refuse lists a signal that nobody can read. The record travels in a memo, which
+// is no place for long texts.
+func (p *pool) refuse(why string) {
+	if len(p.health.Refused) < maxRefused {
+		p.health.Refused = append(p.health.Refused, onceward.Cut(why, 120))
+		p.touch()
+	}
+}
+
+// serviceOf returns the service that told its routes last of those that have one,
+// at an address or wherever it is; nil if none has it.
+func (p *pool) serviceOf(resource, model, endpoint string) *onceward.PoolRoutes {
+	for i := len(p.services) - 1; i >= 0; i-- {
+		for _, r := range p.services[i].Routes {
+			if r.Resource == resource && (endpoint == "" || r.Endpoint == endpoint) && (model == "" || slices.Contains(r.Models, model)) {
+				return &p.services[i]
+			}
+		}
+	}
+	return nil
+}
+
+func firstModel(s onceward.PoolRoutes, resource string) string {
+	for _, r := range s.Routes {
+		if r.Resource == resource && len(r.Models) > 0 {
+			return r.Models[0]
+		}
+	}
+	return ""
+}
+
+// known refuses a route that no service's configuration has.
+func (p *pool) known(resource, model string) error {
+	if p.serviceOf(resource, model, "") != nil {
+		return nil
+	}
+	var names, models []string
+	for _, s := range p.services {
+		for _, r := range s.Routes {
+			if !slices.Contains(names, r.Resource) {
+				names = append(names, r.Resource)
+			}
+			for _, m := range r.Models {
+				if r.Resource == resource && !slices.Contains(models, m) {
+					models = append(models, m)
+				}
+			}
+		}
+	}
+	if slices.Contains(names, resource) {
+		return fmt.Errorf("pool: resource %s has no model %q; it has %v", resource, model, models)
+	}
+	return fmt.Errorf("pool: there is no resource %q; there are %v", resource, names)
+}
