@@ -228,5 +228,5 @@ type Registration struct {
 // no tools; Refunds is carried out by the sample's own.
 var All = []Registration{
 	{KeyedWorkflow, Keyed}, {PatientWorkflow, Patient}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
-	{BankWorkflow, Bank}, 	{KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
+	{BankWorkflow, Bank}, {KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
 }
