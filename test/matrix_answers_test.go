@@ -172,8 +172,9 @@ func TestReversalIsRecordedAndNothingIsMadeAgain(t *testing.T) {
 	}
 	two := b.StartRefund("two", order)
 	waitsForPerson(b, two, onceward.OutcomeUnknown)
-	for _, point := range tasks(b.History(id.WorkflowID(), "")) { // an operator resets what records it
-		b.Reset(id.WorkflowID(), point)
+	base := b.History(id.WorkflowID(), "")
+	for _, point := range tasks(base) { // an operator resets what records it
+		b.ResetExecution(id.WorkflowID(), base.RunID, point)
 		harness.Until(b, id.WorkflowID(), onceward.QueryReceipt, "reversed again", func(r onceward.ActionReceipt) bool { return r.Status == onceward.StateReversed })
 	}
 	decideByCommand(t, b, id, []string{"--status", "rejected"})
