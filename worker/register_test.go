@@ -144,7 +144,7 @@ func TestRegisterResolvesTheManifest(t *testing.T) {
 				{Name: "get_order", Kind: onceward.KindRead, Timeout: 30 * time.Second, MaxAttempts: 3, MaxOutput: 128 << 10},
 				{Name: "create_refund", Kind: onceward.KindWrite, Once: true, Write: onceward.WritePolicy{
 					Queue: "onceward-actions", Lease: time.Minute, Heartbeat: 10 * time.Second, Settle: 5 * time.Second, Skew: 2 * time.Second,
-					KeyTTL: 24 * time.Hour, ReadHorizon: 30 * 24 * time.Hour,
+					KeyTTL: 24 * time.Hour, ReadHorizon: 30 * 24 * time.Hour, Submit: submitAfter,
 				}},
 			},
 			Degraded: onceward.OutcomeResultDelayed, CrossBoundary: "strip", Affinity: "soft", Heartbeat: 10 * time.Second, Release: "dev",
