@@ -66,10 +66,10 @@ func TestLimitsAreResolvedOrRefused(t *testing.T) {
 		"E26 nothing is said: the defaults":  {want: TurnLimits{128, 32, 4 << 20}},
 		"one is said: the others by default": {in: TurnLimits{ReadsInFlight: 1}, want: TurnLimits{128, 1, 4 << 20}},
 		"E26 the most":                       {in: TurnLimits{512, 64, 8 << 20}, want: TurnLimits{512, 64, 8 << 20}},
-		"a call too many":                    {in: TurnLimits{Calls: 513}, refused: "Limits.Calls is 513"},
-		"a read too many":                    {in: TurnLimits{ReadsInFlight: 65}, refused: "Limits.ReadsInFlight is 65"},
-		"a byte too many":                    {in: TurnLimits{OutputBytes: 8<<20 + 1}, refused: "Limits.OutputBytes"},
-		"less than nothing":                  {in: TurnLimits{Calls: -1}, refused: "Limits.Calls is -1"},
+		"a call too many":                    {in: TurnLimits{Calls: 513}, refused: "Calls is 513"},
+		"a read too many":                    {in: TurnLimits{ReadsInFlight: 65}, refused: "ReadsInFlight is 65"},
+		"a byte too many":                    {in: TurnLimits{OutputBytes: 8<<20 + 1}, refused: "OutputBytes is"},
+		"less than nothing":                  {in: TurnLimits{Calls: -1}, refused: "Calls is -1"},
 	} {
 		got, err := c.in.Resolve()
 		switch {

@@ -47,7 +47,7 @@ func (l TurnLimits) Resolve() (TurnLimits, error) {
 		{"OutputBytes", &l.OutputBytes, defaultLimits.OutputBytes, mostLimits.OutputBytes},
 	} {
 		if *f.value < 0 || *f.value > f.atMost {
-			return l, fmt.Errorf("Limits.%s is %d, want 1 to %d, or 0 for %d", f.name, *f.value, f.atMost, f.byDefault)
+			return l, fmt.Errorf("limits: %s is %d, want 1 to %d, or 0 for %d", f.name, *f.value, f.atMost, f.byDefault)
 		}
 		if *f.value == 0 {
 			*f.value = f.byDefault

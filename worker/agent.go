@@ -82,7 +82,7 @@ func limits(agent onceward.Agent) (onceward.TurnLimits, error) {
 	}
 	for _, tool := range agent.Tools {
 		if need := or(tool.Spec.MaxOutput, onceward.DefaultMaxOutput); tool.Kind == onceward.KindRead && need > l.OutputBytes {
-			return l, fmt.Errorf("Limits.OutputBytes is %d, less than MaxOutput of the tool %s (%d), which could never be called", l.OutputBytes, tool.Spec.Name, need)
+			return l, fmt.Errorf("limits: OutputBytes is %d, less than MaxOutput of the tool %s (%d), which could never be called", l.OutputBytes, tool.Spec.Name, need)
 		}
 	}
 	return l, nil

@@ -206,10 +206,10 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 		{"E26 output of a write", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", MaxOutput: 1})}
 		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout, MaxAttempts and MaxOutput belong to Read"},
-		{"E26 limits beyond their bound", func(a *onceward.Agent) { a.Limits.Calls = 513 }, nil, nil, "register agent refunds: Limits.Calls is 513, want 1 to 512, or 0 for 128"},
+		{"E26 limits beyond their bound", func(a *onceward.Agent) { a.Limits.Calls = 513 }, nil, nil, "register agent refunds: limits: Calls is 513, want 1 to 512, or 0 for 128"},
 		{"E26 limits in which a read could never start", func(a *onceward.Agent) {
 			a.Tools, a.Limits.OutputBytes = []onceward.Tool{readOrder(onceward.Spec{Name: "r", MaxOutput: 1000})}, 999
-		}, nil, nil, "register agent refunds: Limits.OutputBytes is 999, less than MaxOutput of the tool r (1000), which could never be called"},
+		}, nil, nil, "register agent refunds: limits: OutputBytes is 999, less than MaxOutput of the tool r (1000), which could never be called"},
 		{"lease over the drain", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Lease: time.Hour})}
 		}, nil, nil, "register agent refunds: tool w: a Spec's Lease 1h0m0s is longer than worker.drain (3m0s): a stop would cut the commit"},

@@ -153,8 +153,11 @@ var Reader = onceward.Agent{
 // Greedy may do more in one response than others.
 var Greedy = onceward.Agent{
 	Name: "greedy", Instructions: "Read all of it at once.", Task: "long",
-	Limits: onceward.TurnLimits{Calls: 512, ReadsInFlight: 64},
-	Tools:  []onceward.Tool{onceward.Read(onceward.Spec{Name: "line"}, (*Activities).Page)},
+	Limits: onceward.TurnLimits{Calls: 512, ReadsInFlight: 64, OutputBytes: 8 << 20},
+	Tools: []onceward.Tool{
+		onceward.Read(onceward.Spec{Name: "line"}, (*Activities).Page),
+		onceward.Read(onceward.Spec{Name: "page", MaxOutput: onceward.MaxOutput}, (*Activities).Page),
+	},
 }
 
 // KeepArgs hold every shape of value that a model writes.

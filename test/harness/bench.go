@@ -352,7 +352,7 @@ pool:
       deployments:
         - model: gpt-5.6
           price: {input: 1.25, cached_input: 0.125, output: 10}
-          capability: {max_input_tokens: 2000000, max_output_tokens: 32000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
+          capability: {max_input_tokens: 2000000, max_output_tokens: 128000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
 `, r.Name(), r.URL(), KeyVariable)
 	}
 	fmt.Fprintf(&s, `tasks:
@@ -365,7 +365,7 @@ pool:
   long:
     model: gpt-5.6
     budget: {attempts: 400, cost_usd: 500, attempt_cost_usd: 5, deadline: 20m, people_deadline: 1h}
-    max_output_tokens: 4000
+    max_output_tokens: 60000
     timeouts: {first_event: 1m, idle: 1m, attempt: 2m}
   quiz:
     model: gpt-5.6
