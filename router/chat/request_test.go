@@ -109,8 +109,6 @@ func TestWhatCannotBeCarriedIsNamed(t *testing.T) {
 		`{"role":"robot","content":"a"}`:                                                     {"message", "role robot"},
 		`{"type":"function_call_output","call_id":"a","output":[{"type":"input_image"}]}`:    {"function_call_output", "input_image"},
 		`{"type":"function_call_output","call_id":"a","output":{"a":1}}`:                     {"function_call_output", "content that is neither text nor a list"},
-		`{"type":"custom_tool_call","call_id":"a","name":"f","input":"x"}`:                   {Item: "custom_tool_call"},
-		`{"type":"custom_tool_call_output","call_id":"a","output":"x"}`:                      {Item: "custom_tool_call_output"},
 		`{"type":"web_search_call","id":"ws_1"}`:                                             {Item: "web_search_call"},
 		`{"type":"item_reference","id":"msg_1"}`:                                             {Item: "item_reference"},
 		`{"type":"compaction","id":"cmp_1","encrypted_content":"gA"}`:                        {Item: "compaction"},
