@@ -36,13 +36,17 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 // reached returns the output limit that an answer has used up, 0 where it has not
 // or where nobody counted. The limit is the one that was sent, or a lower one that
 // the resource says it took instead. Counted is what the resource itself calls
-// output tokens: reasoning that it counts beside them is beside the limit too.
+// output tokens: reasoning that it counts beside them is beside the limit too. A
+// limit that was overrun cut nothing where the resource says that it has another.
 func (a *attempt) reached(answer wire.Answer) int {
-	limit := a.limit
-	if echo := answer.Echo.MaxOutputTokens; echo > 0 && (limit == 0 || echo < limit) {
-		limit = echo
+	limit, echo := a.limit, answer.Echo
+	if n := echo.MaxOutputTokens; n > 0 && (limit == 0 || n < limit) {
+		limit = n
 	}
-	if limit == 0 || answer.Stated < limit {
+	switch {
+	case limit == 0 || answer.Stated < limit:
+		return 0
+	case answer.Stated > limit && (echo.Unlimited || echo.MaxOutputTokens > answer.Stated):
 		return 0
 	}
 	return limit

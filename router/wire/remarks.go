@@ -28,6 +28,7 @@ type Remarks struct {
 type Echo struct {
 	Store, Parallel    *bool
 	MaxOutputTokens    int
+	Unlimited          bool // max_output_tokens is there, and null
 	ToolChoice         string
 	Truncation         string
 	Tools              int // -1: not repeated
@@ -184,6 +185,7 @@ func (e *Echo) read(key string, value []byte) {
 	case "parallel_tool_calls":
 		e.Parallel = flagOf(value)
 	case "max_output_tokens":
+		e.Unlimited = string(value) == "null"
 		if n, ok := wholeNumber(value); ok {
 			e.MaxOutputTokens = n
 		}
