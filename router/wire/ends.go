@@ -125,11 +125,6 @@ func (s *Stream) Doubt(a Answer) string {
 		begun[it.typ]++
 		open = open || !it.done
 		closedByOther = closedByOther || it.deltas && !it.closed
-		switch {
-		case it.typ != "message" && it.typ != "function_call" && it.typ != customCall:
-		case it.status == "incomplete", it.status == "failed", it.status == "cancelled":
-			return "an item was streamed as " + it.status + " and the end says completed"
-		}
 	}
 	for _, raw := range a.Items {
 		typ := headOf(raw).Type
@@ -163,6 +158,22 @@ func (s *Stream) Doubt(a Answer) string {
 		return "the end says that nothing was used, and an item was closed without its content's end"
 	}
 	return ""
+}
+
+// marked adds what the stream said of items: one that its host called cut while it
+// was streamed is not made whole by an end that says nothing of it.
+func (p *pieces) marked(r *Remarks) {
+	for _, it := range p.list {
+		if it.status != "incomplete" && it.status != "failed" && it.status != "cancelled" {
+			continue
+		}
+		switch it.typ {
+		case "message":
+			r.PartText = "a message that was streamed as " + it.status
+		case "function_call", customCall:
+			r.Partial = "an item " + it.typ + " that was streamed as " + it.status
+		}
+	}
 }
 
 // argued reports whether a call has arguments that are not blank.

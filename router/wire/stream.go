@@ -151,7 +151,9 @@ func (s *Stream) Answer() (Answer, error) {
 	if empty(response) {
 		response = nil
 	}
-	return readAnswer(response, s.items) // Add has seen that it is JSON
+	answer, err := readAnswer(response, s.items) // Add has seen that it is JSON
+	s.pieces.marked(&answer.Remarks)
+	return answer, err
 }
 
 // IsTerminal reports whether an event ends an answer.
