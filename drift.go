@@ -42,8 +42,8 @@ func (b Breach) Notice(detail string) string {
 	return DriftNotice + string(b) + ": " + Cut(detail, maxDetail)
 }
 
-// maxDetail bounds what one notice adds to a history.
-const maxDetail = 300
+// maxDetail bounds what one notice adds to a history, in bytes.
+const maxDetail = 200
 
 // BreachOf returns the breach that a notice is about, or "" where it is about
 // none. A notice of drift without a known kind is about members that differ.

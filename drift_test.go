@@ -24,7 +24,7 @@ func TestBreachIsReadBackFromItsNotice(t *testing.T) {
 			t.Errorf("%q is about %q, want %q", notice, got, want)
 		}
 	}
-	if n := len(onceward.BreachUsage.Notice(strings.Repeat("x", 5000))); n > 400 {
+	if n := len(onceward.BreachUsage.Notice(strings.Repeat("x", 5000))); n > 250 {
 		t.Errorf("a notice of %d bytes", n)
 	}
 }

@@ -54,6 +54,7 @@ type attempt struct {
 	transport  error // what the connection reported
 	stream     collector
 	response   onceward.ModelResponse
+	breaches   int // noted so far
 }
 
 // run sends the request and reads the answer.

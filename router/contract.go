@@ -10,11 +10,16 @@ import (
 	"github.com/onceward/onceward/router/wire"
 )
 
+// maxBreaches bounds the notices of one attempt: they ride in the details of a
+// failure, which Temporal cuts at 4 KB.
+const maxBreaches = 6
+
 // breach notes what the resource did not keep to. It is carried out all the same:
 // what must not be is a failure, not a notice.
 func (a *attempt) breach(kind onceward.Breach, format string, args ...any) {
 	notice := kind.Notice(fmt.Sprintf(format, args...))
-	if !slices.Contains(a.response.Notices, notice) {
+	if a.breaches < maxBreaches && !slices.Contains(a.response.Notices, notice) {
+		a.breaches++
 		a.notice(notice)
 	}
 }

@@ -164,3 +164,20 @@ func TestUsageThatCannotBeCostsWhatWasReserved(t *testing.T) {
 		})
 	}
 }
+
+func TestNoticesOfOneAttemptAreBounded(t *testing.T) {
+	var kinds []string
+	for i := range 100 {
+		kinds = append(kinds, `{"type":"mood`+strings.Repeat("x", i)+`","id":"x"}`)
+	}
+	s := serve(t, reply(200, "application/json", whole(textItem+","+strings.Join(kinds, ","), used10)))
+	r := pool(t, Config{}, resource("a", s.URL))
+	size := 0
+	notices := mustCall(t, r, routed(t, r, "a")).Notices
+	for _, n := range notices {
+		size += len(n)
+	}
+	if len(notices) != maxBreaches || size > 2000 {
+		t.Errorf("%d notices of %d bytes", len(notices), size)
+	}
+}

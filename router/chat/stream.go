@@ -110,6 +110,8 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 			s.streamed = s.begun
 		case choice.Message != nil && !s.begun: // else it repeats what was streamed
 			s.say(choice.Message)
+		case choice.Message != nil && len(s.calls) == 0: // it may hold calls that were not streamed
+			s.say(&piece{ToolCalls: choice.Message.ToolCalls, FunctionCall: choice.Message.FunctionCall})
 		}
 		if choice.Finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
 			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
