@@ -48,20 +48,21 @@ func (a *Answer) survey(response []byte) {
 		a.Echo.read(nameOf(key), value)
 		return true
 	})
+	heads := make([]head, len(a.Items))
 	answered := map[string]bool{} // call ids whose output is in the answer itself
-	for _, raw := range a.Items {
-		if h := headOf(raw); h.CallID != "" && strings.HasSuffix(h.Type, "_output") {
+	for i, raw := range a.Items {
+		heads[i] = headOf(raw)
+		if h := heads[i]; h.CallID != "" && strings.HasSuffix(h.Type, "_output") {
 			answered[h.CallID] = true
 		}
 	}
-	for _, raw := range a.Items {
-		a.look(raw, answered)
+	for i, raw := range a.Items {
+		a.look(heads[i], raw, answered)
 	}
 }
 
 // look judges one item by its kind and its status.
-func (a *Answer) look(raw json.RawMessage, answered map[string]bool) {
-	h := headOf(raw)
+func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 	hosted := false
 	switch {
 	case h.Type == "message" || h.Type == "" && !callLike("", raw):
@@ -123,10 +124,10 @@ func callInside(message []byte) string {
 		return ""
 	}
 	elements(content, func(part []byte) bool {
-		switch typ := text(member(part, "type")); typ {
+		switch typ := inside(member(part, "type")); string(typ) {
 		case "output_text", "text", "refusal":
 		default:
-			if callLike(typ, part) {
+			if typ := string(typ); callLike(typ, part) {
 				kind = "call " + typ + " inside a message"
 			}
 		}
@@ -139,7 +140,7 @@ func callInside(message []byte) string {
 // comes twice counts with its worse value: readers disagree about which one holds.
 func statusOf(item []byte) (status string, bad bool) {
 	members(item, func(key, value []byte) bool {
-		if nameOf(key) != "status" || string(value) == "null" || string(value) == `"completed"` {
+		if string(nameOf(key)) != "status" || string(value) == "null" || string(value) == `"completed"` {
 			return true
 		}
 		status, bad = string(value[:min(len(value), 40)]), true
@@ -150,17 +151,17 @@ func statusOf(item []byte) (status string, bad bool) {
 
 // nameOf returns a key as encoding/json matches it: with escapes and capitals
 // undone.
-func nameOf(key []byte) string {
+func nameOf(key []byte) []byte {
 	for _, c := range key {
 		if c == '\\' || c >= 'A' && c <= 'Z' {
 			var name string
 			if json.Unmarshal([]byte(`"`+string(key)+`"`), &name) == nil {
-				return strings.ToLower(name)
+				return []byte(strings.ToLower(name))
 			}
-			return string(key)
+			return key
 		}
 	}
-	return string(key)
+	return key
 }
 
 // reasonOf returns why a response is incomplete, "" where it says nothing.
@@ -178,8 +179,8 @@ func reasonOf(details []byte) string {
 	return string(reason[:min(len(reason), 40)])
 }
 
-func (e *Echo) read(key string, value []byte) {
-	switch key {
+func (e *Echo) read(key, value []byte) {
+	switch string(key) {
 	case "store":
 		e.Store = flagOf(value)
 	case "parallel_tool_calls":
@@ -226,7 +227,7 @@ func flagOf(value []byte) *bool {
 func Flawed(response []byte) bool {
 	found := false
 	members(response, func(key, value []byte) bool {
-		switch nameOf(key) {
+		switch string(nameOf(key)) {
 		case "incomplete_details":
 			found = found || reasonOf(value) != ""
 		case "error":

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/onceward/onceward"
 )
@@ -25,8 +24,8 @@ type usage struct {
 
 // names of the counts, at the top of a usage object and in the objects of details
 // inside it.
-func (u *usage) named(key string, inside bool) *int {
-	switch key {
+func (u *usage) named(key []byte, inside bool) *int {
+	switch string(key) {
 	case "cached_tokens", "cache_read_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens":
 		return &u.cached
 	case "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "cache_write_input_tokens":
@@ -37,7 +36,7 @@ func (u *usage) named(key string, inside bool) *int {
 	if inside {
 		return nil
 	}
-	switch key {
+	switch string(key) {
 	case "input_tokens", "prompt_tokens":
 		return &u.input
 	case "output_tokens", "completion_tokens":
@@ -50,18 +49,17 @@ func (u *usage) named(key string, inside bool) *int {
 
 func (u *usage) read(raw []byte, inside bool) {
 	members(raw, func(key, value []byte) bool {
-		name := string(key)
-		if !inside && strings.HasSuffix(name, "_details") && len(value) > 0 && value[0] == '{' {
+		if !inside && bytes.HasSuffix(key, details) && len(value) > 0 && value[0] == '{' {
 			u.read(value, true)
 			return true
 		}
-		to := u.named(name, inside)
+		to := u.named(key, inside)
 		if to == nil || string(value) == "null" {
 			return true
 		}
 		n, ok := wholeNumber(value)
 		if !ok {
-			u.wrong = fmt.Sprintf("%s is %s", name, onceward.Cut(string(value), 40))
+			u.wrong = fmt.Sprintf("%s is %s", key, onceward.Cut(string(value), 40))
 			return true
 		}
 		u.stated = u.stated || to == &u.input || to == &u.output
@@ -70,9 +68,15 @@ func (u *usage) read(raw []byte, inside bool) {
 	})
 }
 
+var details = []byte("_details")
+
 // wholeNumber reads a count of tokens. Some hosts write 12.0, some "12"; what is
 // negative, broken or too large for anything is none.
 func wholeNumber(value []byte) (int, bool) {
+	var small int
+	if value[0] != 'n' && setCount(&small, value) {
+		return small, true
+	}
 	s := string(bytes.Trim(value, `"`))
 	n, err := strconv.Atoi(s)
 	if err != nil {
