@@ -29,6 +29,12 @@ type Agent struct {
 	// Limits bound what one response may ask for and what its reads may return.
 	Limits TurnLimits
 
+	// AcceptCut takes a text that was cut at max_output_tokens for the answer, once
+	// Accept agrees; the trail says that it was cut. False: a cut answer is a failed
+	// attempt, repaired once with a larger limit. An answer with a call is never
+	// taken when it was cut. It excludes Output.
+	AcceptCut bool
+
 	// Requires tightens what the task class requires; it can never loosen it.
 	Requires Requirements
 }

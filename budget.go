@@ -49,8 +49,8 @@ func (u Use) Exhausted(b Budget, ceiling MicroUSD) string {
 		return fmt.Sprintf("attempts: %d of %d used", u.Attempts, b.Attempts)
 	case ceiling > b.AttemptCost:
 		return fmt.Sprintf("attempt_cost_usd: the attempt may cost %.6f, at most %.6f", ceiling.USD(), b.AttemptCost.USD())
-	case u.Spent+u.Reserved+ceiling > b.Cost:
-		return fmt.Sprintf("cost_usd: %.6f used and %.6f more to reserve, at most %.6f", (u.Spent + u.Reserved).USD(), ceiling.USD(), b.Cost.USD())
+	case plus(plus(u.Spent, u.Reserved), ceiling) > b.Cost:
+		return fmt.Sprintf("cost_usd: %.6f used and %.6f more to reserve, at most %.6f", plus(u.Spent, u.Reserved).USD(), ceiling.USD(), b.Cost.USD())
 	}
 	return ""
 }
@@ -58,7 +58,7 @@ func (u Use) Exhausted(b Budget, ceiling MicroUSD) string {
 // Reserve takes one attempt and its cost ceiling out of the budget.
 func (u *Use) Reserve(ceiling MicroUSD) {
 	u.Attempts++
-	u.Reserved += ceiling
+	u.Reserved = plus(u.Reserved, ceiling)
 }
 
 // GiveBack returns the reservation of an attempt that provably sent nothing.
@@ -70,11 +70,20 @@ func (u *Use) GiveBack(ceiling MicroUSD) {
 // Settle replaces the reservation of an attempt by its cost.
 func (u *Use) Settle(ceiling, cost MicroUSD) {
 	u.Reserved -= ceiling
-	u.Spent += min(max(cost, 0), MaxCost)
+	u.Spent = plus(u.Spent, min(max(cost, 0), MaxCost))
 }
 
 // Remaining returns what is left for reservations.
-func (u Use) Remaining(b Budget) MicroUSD { return b.Cost - u.Spent - u.Reserved }
+func (u Use) Remaining(b Budget) MicroUSD { return b.Cost - plus(u.Spent, u.Reserved) }
+
+// plus adds two amounts and stops where integers would wrap around: a sum of lies
+// must never become a budget that grows.
+func plus(a, b MicroUSD) MicroUSD {
+	if b > 0 && a > math.MaxInt64/2-b {
+		return math.MaxInt64 / 2
+	}
+	return a + b
+}
 
 // Usage is what a resource reports of an attempt, in tokens. Known is false
 // when it reported nothing: absent usage is unknown, never 0.
@@ -82,7 +91,9 @@ type Usage struct {
 	Known        bool `json:"known"`
 	InputTokens  int  `json:"input_tokens"`
 	CachedTokens int  `json:"cached_tokens"` // part of InputTokens
-	OutputTokens int  `json:"output_tokens"`
+	// CacheWriteTokens are part of InputTokens too: what was put into a prompt cache.
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	OutputTokens     int `json:"output_tokens"`
 	// ReasoningTokens are part of OutputTokens.
 	ReasoningTokens int `json:"reasoning_tokens"`
 }
@@ -102,6 +113,8 @@ type Price struct {
 	Input       MicroUSD `json:"input"`
 	CachedInput MicroUSD `json:"cached_input"`
 	Output      MicroUSD `json:"output"`
+	// CacheWrite is for input that is written to a prompt cache; zero is Input.
+	CacheWrite MicroUSD `json:"cache_write,omitempty"`
 }
 
 // MaxCost is the most that a cost can be, a billion dollars: sums of it stay far
@@ -110,23 +123,41 @@ const MaxCost MicroUSD = 1e15
 
 // Cost returns the price of a usage, rounded up to a millionth of a dollar and
 // at most MaxCost. A number that a resource reports must never make a cost wrap
-// around into a budget that grows.
+// around into a budget that grows, nor make one negative.
 func (p Price) Cost(u Usage) MicroUSD {
-	cached := min(max(u.CachedTokens, 0), max(u.InputTokens, 0))
-	fresh := max(u.InputTokens, 0) - cached
-	total := float64(fresh)*float64(p.Input) + float64(cached)*float64(p.CachedInput) + float64(max(u.OutputTokens, 0))*float64(p.Output)
-	if total >= float64(MaxCost)*1e6 {
-		return MaxCost
+	input := max(u.InputTokens, 0)
+	cached := min(max(u.CachedTokens, 0), input)
+	written := min(max(u.CacheWriteTokens, 0), input-cached)
+	parts := [...]struct {
+		tokens int
+		price  MicroUSD
+	}{
+		{input - cached - written, p.Input}, {cached, p.CachedInput}, {written, p.cacheWrite()}, {max(u.OutputTokens, 0), p.Output},
 	}
-	if total > 1<<52 { // beyond what a float64 counts exactly, a millionth of a dollar is no matter
+	total, exact := 0.0, int64(0)
+	for _, part := range parts {
+		total += float64(part.tokens) * float64(part.price)
+		exact += int64(part.tokens) * int64(part.price) // wraps around only where total is far too large
+	}
+	switch {
+	case total >= float64(MaxCost)*1e6:
+		return MaxCost
+	case total > 1<<52: // beyond what a float64 counts exactly, a millionth of a dollar is no matter
 		return MicroUSD(total/1e6) + 1
 	}
-	exact := int64(fresh)*int64(p.Input) + int64(cached)*int64(p.CachedInput) + int64(max(u.OutputTokens, 0))*int64(p.Output)
 	return MicroUSD((exact + 999_999) / 1_000_000)
 }
 
-// Ceiling returns the most an attempt can cost: all its input uncached and all
-// the output it may make.
+func (p Price) cacheWrite() MicroUSD {
+	if p.CacheWrite == 0 {
+		return p.Input
+	}
+	return p.CacheWrite
+}
+
+// Ceiling returns the most an attempt can cost: all its input at the dearest of
+// its prices, and all the output it may make.
 func (p Price) Ceiling(inputTokens, maxOutputTokens int) MicroUSD {
+	p.Input = max(p.Input, p.CachedInput, p.CacheWrite)
 	return p.Cost(Usage{InputTokens: inputTokens, OutputTokens: maxOutputTokens})
 }

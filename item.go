@@ -98,11 +98,15 @@ func (i Item) MessageText() string {
 // CallOutput returns the output item of a function call. output is what the
 // model reads; an empty output stays on the wire as "".
 func CallOutput(callID, output string) (Item, error) {
+	return outputItem("function_call_output", callID, output)
+}
+
+func outputItem(typ, callID, output string) (Item, error) {
 	raw, err := json.Marshal(struct {
 		Type   string `json:"type"`
 		CallID string `json:"call_id"`
 		Output string `json:"output"`
-	}{"function_call_output", callID, output})
+	}{typ, callID, output})
 	if err != nil {
 		return Item{}, fmt.Errorf("write output of %s: %w", callID, err)
 	}
@@ -112,13 +116,23 @@ func CallOutput(callID, output string) (Item, error) {
 // CallError returns an output item that tells the model what was wrong with its
 // call: a JSON object with the keys error and message.
 func CallError(callID, code, message string) Item {
+	return callError("function_call_output", callID, code, message)
+}
+
+// CustomCallError is CallError for a call of a custom tool, whose output is an item
+// of another type: hosts refuse a call without an output of its own kind.
+func CustomCallError(callID, code, message string) Item {
+	return callError("custom_tool_call_output", callID, code, message)
+}
+
+func callError(typ, callID, code, message string) Item {
 	body, err := json.Marshal(map[string]string{"error": code, "message": Cut(message, 4000)})
 	if err != nil {
 		body = []byte(`{"error":"internal"}`)
 	}
-	item, err := CallOutput(callID, string(body))
+	item, err := outputItem(typ, callID, string(body))
 	if err != nil { // a call id the wire could not carry never gets here: bound calls are checked first
-		item, _ = CallOutput("call_unreadable", string(body))
+		item, _ = outputItem(typ, "call_unreadable", string(body))
 	}
 	return item
 }

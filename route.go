@@ -114,6 +114,8 @@ type ModelRequest struct {
 	// the last one that a model made. It excludes PreviousResponseID.
 	Conversation string
 	Repair       Repair // a change to the request that a failure asked for
+	// AcceptCut takes a text that was cut at the output limit for an answer.
+	AcceptCut bool
 	// Check judges a final answer inside the attempt; its error makes the
 	// attempt fail as invalid_output. Nil accepts all.
 	Check func(text string) error
@@ -129,11 +131,10 @@ type WireCall struct {
 	CallID    string
 	Name      string
 	Arguments string
+	// Custom is a call of a custom tool: free text in place of arguments, which are
+	// empty here. No agent declares one, so it is only ever answered with an error.
+	Custom bool
 }
-
-// DriftNotice begins a notice about members of one pool that differ in what they
-// serve. Such notices are counted as well.
-const DriftNotice = "drift: "
 
 // ModelResponse is what an attempt brought. After a failure it holds what was
 // learned all the same: usage, cost, request id.

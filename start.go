@@ -98,6 +98,7 @@ type Manifest struct {
 	Instructions string      `json:"instructions"`
 	Tools        []ToolDecl  `json:"tools,omitempty"`
 	Output       *OutputDecl `json:"output,omitempty"`
+	AcceptCut    bool        `json:"accept_cut,omitempty"`
 }
 
 // MaxCarry bounds what continue-as-new carries, in bytes as the JSON converter

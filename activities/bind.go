@@ -39,6 +39,12 @@ func bindCall(agent *Agent, w onceward.WireCall, withdrawn []string) onceward.Ca
 		call.Output = &item
 		return call
 	}
+	if w.Custom {
+		call.Tool = "unknown"
+		item := onceward.CustomCallError(w.CallID, codeUnknownTool, fmt.Sprintf("there is no custom tool %q; the tools are functions: %s", w.Name, strings.Join(names(agent), ", ")))
+		call.Output = &item
+		return call
+	}
 	tool, ok := agent.Tools[w.Name]
 	if !ok {
 		bare, prefixed := strings.CutPrefix(w.Name, "functions.")

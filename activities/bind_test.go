@@ -56,6 +56,7 @@ func TestBindCalls(t *testing.T) {
 		"a schema miss":          {wire: onceward.WireCall{Name: "look", Arguments: `{"order":"forbidden"}`}, code: codeInvalidArguments, says: "not allowed", tool: "look"},
 		"an id with a space":     {wire: onceward.WireCall{Name: "buy", Arguments: `{"item":"a b"}`}, code: codeInvalidArguments, says: "action id", tool: "buy"},
 		"an id without end":      {wire: onceward.WireCall{Name: "buy", Arguments: `{"item":"` + strings.Repeat("x", 300) + `"}`}, code: codeInvalidArguments, says: "at most 200", tool: "buy"},
+		"E10 a custom tool":      {wire: onceward.WireCall{Name: "buy", Custom: true}, code: codeUnknownTool, says: "no custom tool", tool: "unknown"},
 		"a tool that is used up": {wire: onceward.WireCall{Name: "buy", Arguments: `{"item":"7"}`}, withdrawn: []string{"buy"}, code: codeWithdrawn, tool: "buy"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,6 +73,9 @@ func TestBindCalls(t *testing.T) {
 			}
 			if got.Output == nil || got.Output.CallID != "call_1" {
 				t.Fatalf("no answer to the call: %+v", got)
+			}
+			if kind := map[bool]string{true: "custom_tool_call_output", false: "function_call_output"}[c.wire.Custom]; got.Output.Type != kind {
+				t.Errorf("the answer is a %s, want a %s", got.Output.Type, kind)
 			}
 			var output struct {
 				Output string `json:"output"`

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -78,7 +77,7 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 		PreviousResponseID: state.PreviousResponseID, Conversation: state.Conversation,
 		Route: in.Route, RunKey: in.RunKey, Instructions: manifest.Instructions, Items: items,
 		Tools: offered(manifest.Tools, in.Withdrawn), Output: manifest.Output,
-		Timeouts: manifest.Plan.Timeouts, Repair: in.Repair, Progress: seen.set,
+		Timeouts: manifest.Plan.Timeouts, Repair: in.Repair, AcceptCut: manifest.AcceptCut, Progress: seen.set,
 		Check: func(text string) error {
 			if agent.Check == nil {
 				return nil
@@ -125,12 +124,12 @@ func placeOf(text string, items []onceward.Item) (int, string) {
 	return 0, text
 }
 
-// countDrift counts notices of drift. The tags are names of the configuration, so
-// the number of series is bounded by it.
+// countDrift counts notices of drift. The tags are names of the configuration and
+// a closed set of kinds, so the number of series is bounded.
 func countDrift(ctx context.Context, route onceward.Route, notices []string) {
 	for _, notice := range notices {
-		if strings.HasPrefix(notice, onceward.DriftNotice) {
-			activity.GetMetricsHandler(ctx).WithTags(map[string]string{"resource": route.Resource, "deployment": route.Deployment}).
+		if kind := onceward.BreachOf(notice); kind != "" {
+			activity.GetMetricsHandler(ctx).WithTags(map[string]string{"resource": route.Resource, "deployment": route.Deployment, "kind": string(kind)}).
 				Counter("onceward_drift").Inc(1)
 		}
 	}

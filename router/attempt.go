@@ -33,6 +33,7 @@ type attempt struct {
 	req       onceward.ModelRequest
 	permit    *health.Permit
 	body      []byte
+	limit     int // of output tokens, as it was sent; 0: none was
 	ceiling   onceward.MicroUSD
 
 	ctx    context.Context // of the request
@@ -53,6 +54,7 @@ type attempt struct {
 	transport  error // what the connection reported
 	stream     collector
 	response   onceward.ModelResponse
+	breaches   int // noted so far
 }
 
 // run sends the request and reads the answer.

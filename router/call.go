@@ -65,7 +65,7 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	defer permit.Release() // whatever happens below, a panic of a callback included
 
 	a := &attempt{
-		router: r, endpoint: to, stream: to.protocol.collect(), candidate: c, req: req, permit: permit, body: rendered.Body,
+		router: r, endpoint: to, stream: to.protocol.collect(), candidate: c, req: req, permit: permit, body: rendered.Body, limit: output,
 		ceiling: max(req.Route.Ceiling, c.Price.Ceiling(input, output)),
 	}
 	a.response.ReasoningStripped, a.response.Notices = rendered.Stripped, linted

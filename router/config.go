@@ -212,7 +212,7 @@ func (r Resource) validate() error {
 			return fmt.Errorf("%s.model: is empty", key)
 		case models[d.Model]:
 			return fmt.Errorf("%s.model: %s is declared twice", key, d.Model)
-		case p.Input < 0 || p.CachedInput < 0 || p.Output < 0:
+		case p.Input < 0 || p.CachedInput < 0 || p.CacheWrite < 0 || p.Output < 0:
 			return fmt.Errorf("%s.price: is negative", key)
 		case !d.Free && (p.Input == 0 || p.Output == 0):
 			return fmt.Errorf("%s.price: input and output are required; without them no budget holds", key)

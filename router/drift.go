@@ -64,17 +64,32 @@ func (d *drift) learn(c *route.Candidate, peers []*route.Candidate, facts []fact
 			if mine.value == "" || its.value == "" || mine.value == its.value {
 				continue
 			}
-			text := fmt.Sprintf("%s%s of %s is %q on %s and %q on %s", onceward.DriftNotice, mine.name, c.Model, mine.value, c.Name, its.value, peer.Name)
-			if len(d.told) >= maxTold {
-				d.told = map[string]bool{}
-			}
-			if !d.told[text] {
-				d.told[text] = true
+			text := onceward.BreachMembers.Notice(fmt.Sprintf("%s of %s is %q on %s and %q on %s", mine.name, c.Model, mine.value, c.Name, its.value, peer.Name))
+			if d.news(text) {
 				notices = append(notices, text)
 			}
 		}
 	}
 	return notices
+}
+
+// first reports whether a notice is told for the first time.
+func (d *drift) first(text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.news(text)
+}
+
+// news is first for who holds the lock.
+func (d *drift) news(text string) bool {
+	if d.told[text] {
+		return false
+	}
+	if len(d.told) >= maxTold {
+		d.told = map[string]bool{}
+	}
+	d.told[text] = true
+	return true
 }
 
 // filterKeys names the filters of an answer, without what they found in it.

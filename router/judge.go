@@ -13,11 +13,15 @@ func (a *attempt) readTerminal() *onceward.Failure {
 	answer, err := a.stream.Answer()
 	a.learn(answer)
 	if a.stream.Completed() {
+		if why := a.stream.Doubt(answer); why != "" {
+			return a.invented(why)
+		}
 		return a.judge(answer, err)
 	}
 	f := a.classify(classify.SSE, a.stream.Verdict(), nil)
 	if f.Class == onceward.ClassIncompleteOutput {
 		f.Phase = onceward.PhaseSettled
+		return a.cutAnswer(f, answer, err)
 	}
 	return f
 }
@@ -30,7 +34,8 @@ func (a *attempt) readBody(body []byte) *onceward.Failure {
 	answer, complete, err := a.endpoint.protocol.body(body)
 	a.learn(answer)
 	if !complete {
-		return a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
+		f := a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
+		return a.cutAnswer(f, answer, err)
 	}
 	return a.judge(answer, err)
 }
@@ -38,6 +43,7 @@ func (a *attempt) readBody(body []byte) *onceward.Failure {
 // learn keeps what any answer tells, failed ones included.
 func (a *attempt) learn(answer wire.Answer) {
 	a.response.Usage, a.response.ResponseModel = answer.Usage, answer.Model
+	a.measure(answer)
 	if answer.Model == "" {
 		return
 	}
@@ -46,18 +52,24 @@ func (a *attempt) learn(answer wire.Answer) {
 	}
 	last := a.candidate.Health.LastModel.Swap(&answer.Model)
 	if last != nil && *last != answer.Model {
-		a.notice(fmt.Sprintf("the deployment now answers as %s, before as %s", answer.Model, *last))
+		a.breach(onceward.BreachModel, "the deployment now answers as %s, before as %s", answer.Model, *last)
 	}
 }
 
 // judge decides whether a complete answer is usable, inside the attempt, so
 // that an unusable one rotates like any other failure.
 func (a *attempt) judge(answer wire.Answer, err error) *onceward.Failure {
+	a.compare(answer)
+	if f := a.whole(answer, err); f != nil {
+		return f
+	}
+	return a.take(answer)
+}
+
+// take makes the response of an answer that is whole, if it is usable.
+func (a *attempt) take(answer wire.Answer) *onceward.Failure {
 	invalid := func(err error) *onceward.Failure {
 		return a.failure(onceward.ClassInvalidOutput, onceward.PhaseSettled, err.Error())
-	}
-	if err != nil {
-		return invalid(err)
 	}
 	items := make([]onceward.Item, len(answer.Items))
 	for i, raw := range answer.Items {

@@ -36,6 +36,8 @@ type collector interface {
 	Completed() bool
 	Verdict() []byte // to be classified, of an answer that ended and did not complete
 	Answer() (wire.Answer, error)
+	// Doubt says why the end of a completed answer is not the model's, or "".
+	Doubt(wire.Answer) string
 }
 
 func protocolOf(r Resource) protocol {
@@ -59,14 +61,12 @@ func (responses) body(raw []byte) (wire.Answer, bool, error) {
 	var shape struct {
 		Status string            `json:"status"`
 		Output []json.RawMessage `json:"output"`
-		Error  json.RawMessage   `json:"error"`
 	}
 	if json.Unmarshal(raw, &shape) != nil {
 		return wire.Answer{}, false, nil
 	}
 	answer, err := wire.ReadAnswer(raw)
-	failed := len(shape.Error) > 0 && string(shape.Error) != "null"
-	return answer, shape.Output != nil && !failed && (shape.Status == "completed" || shape.Status == ""), err
+	return answer, shape.Output != nil && !wire.Flawed(raw) && (shape.Status == "completed" || shape.Status == ""), err
 }
 
 // responseStream is a wire.Stream that remembers its end.

@@ -54,6 +54,9 @@ func resolve(cfg Config, agent onceward.Agent, receiver any) (*activities.Agent,
 		out.Manifest.Output = &onceward.OutputDecl{Name: agent.Output.Name, Schema: shape.JSON}
 	}
 	out.Check = checkAnswer(shape, agent.Accept)
+	if out.Manifest.AcceptCut = agent.AcceptCut; agent.AcceptCut && agent.Output != nil {
+		mistakes = append(mistakes, errors.New("AcceptCut goes with a text; JSON that was cut is never of the type that Output asks for"))
+	}
 	if out.Manifest.Plan.Requirements, err = requirements(cfg, task, agent); err != nil {
 		mistakes = append(mistakes, err)
 	}

@@ -217,6 +217,7 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Lease: time.Second})}
 		}, nil, nil, "register agent refunds: tool w: a Spec's Lease 1s is shorter than worker.heartbeat (10s): a lost commit would not be noticed"},
 		{"output without a name", func(a *onceward.Agent) { a.Output = onceward.JSON[order]("") }, nil, nil, `register agent refunds: output: the name "" is not 1 to 64 characters of A-Z a-z 0-9 _ -`},
+		{"E06 cut texts of an agent that answers in JSON", func(a *onceward.Agent) { a.Output, a.AcceptCut = onceward.JSON[order]("o"), true }, nil, nil, "register agent refunds: AcceptCut goes with a text; JSON that was cut is never of the type that Output asks for"},
 		{"output that is no struct", func(a *onceward.Agent) { a.Output = onceward.JSON[[]string]("list") }, nil, nil, "register agent refunds: output: []string is not a struct; wrap it in one, so that every value has a name"},
 		{"requirement nobody meets", func(a *onceward.Agent) { a.Requires.ImageInput = true }, nil, nil, "register agent refunds: no deployment of task class refund can serve it: a/gpt-5.6 lacks image_input"},
 		{"instructions over the payload limit", func(a *onceward.Agent) { a.Instructions = strings.Repeat("x", 2<<20) }, nil, nil, "register agent refunds: instructions and schemas are too large: canonicalise item: "},
@@ -246,6 +247,20 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 				t.Error("something was registered all the same")
 			}
 		})
+	}
+}
+
+func TestManifestSaysWhetherCutTextsAreAccepted(t *testing.T) {
+	for _, accept := range []bool{true, false} { // E06
+		w, agent := newWorker(t), shopAgent()
+		agent.AcceptCut = accept
+		if err := w.Register(refundWorkflow, agent, &shop{}); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(w.agents["refunds"].Manifest)
+		if err != nil || strings.Contains(string(raw), `"accept_cut":true`) != accept || strings.Contains(string(raw), "accept_cut") != accept {
+			t.Errorf("E06 accepted %v: %s, %v", accept, raw, err)
+		}
 	}
 }
 

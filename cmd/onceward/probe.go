@@ -20,6 +20,7 @@ import (
 func probeCommand(o *options) *cobra.Command {
 	var asJSON bool
 	var timeout time.Duration
+	var input int
 	cmd := &cobra.Command{
 		Use:   "probe --config FILE",
 		Short: "Ask each resource what it can do, and compare it with the configuration",
@@ -27,8 +28,11 @@ func probeCommand(o *options) *cobra.Command {
 compare the answers with the configuration: encrypted reasoning, item ids, strict
 schemas, which resources read each other's reasoning, and in what the members that
 serve one model differ (model snapshot, quota class, filter policy).
-It spends a few hundred tokens on each deployment and needs the credentials of the
-resources, as a worker does. It changes nothing.
+Reasoning is only said to be read where the same resource refuses it spoiled.
+It spends a few hundred tokens on each deployment, and one prompt of plain words of
+at most --input-tokens on its max_input_tokens, which is checked as far as that: a
+server that cuts what it is sent is found by the count that it gives back. It needs
+the credentials of the resources, as a worker does. It changes nothing.
 Exit code 1: something differs, or a resource could not be asked.`,
 		Example: "  onceward probe --config onceward.yaml\n  onceward probe --config onceward.yaml --json --timeout 20s | jq .differences",
 		Args:    arguments(cobra.NoArgs),
@@ -44,7 +48,7 @@ Exit code 1: something differs, or a resource could not be asked.`,
 				return err
 			}
 			report, err := probe.Run(cmd.Context(), probe.Config{
-				Pool: cfg.RouterConfig(), Timeout: timeout,
+				Pool: cfg.RouterConfig(), Timeout: timeout, InputTokens: input,
 				Progress: func(step string) { fmt.Fprintln(cmd.ErrOrStderr(), step) },
 			})
 			if err != nil {
@@ -60,6 +64,7 @@ Exit code 1: something differs, or a resource could not be asked.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; progress goes to standard error")
 	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "of one request")
+	cmd.Flags().IntVar(&input, "input-tokens", 8192, "how far max_input_tokens is checked on each deployment; -1 sends nothing for it")
 	return cmd
 }
 
@@ -81,10 +86,10 @@ func differs(report probe.Report) error {
 }
 
 func printProbe(w io.Writer, report probe.Report) error {
-	t := show.NewTable("resource", "model", "served as", "store=false kept to", "encrypted reasoning", "ids kept", "ids omitted", "strict schema")
+	t := show.NewTable("resource", "model", "served as", "store=false kept to", "encrypted reasoning", "ids kept", "ids omitted", "strict schema", "reads reasoning", "max input tokens")
 	var notes []string
 	for _, r := range report.Resources {
-		t.AppendRow(table.Row{r.Resource, r.Model, show.OneLine(orDashText(r.Served)), r.StoreHonoured, r.EncryptedReasoning, r.IDsKept, r.IDsOmitted, r.StrictSchema})
+		t.AppendRow(table.Row{r.Resource, r.Model, show.OneLine(orDashText(r.Served)), r.StoreHonoured, r.EncryptedReasoning, r.IDsKept, r.IDsOmitted, r.StrictSchema, r.ReadsReasoning, r.Window})
 		for _, e := range r.Errors {
 			notes = append(notes, fmt.Sprintf("  %s/%s could not be asked: %s\n", r.Resource, r.Model, show.OneLine(e)))
 		}

@@ -32,20 +32,11 @@ type callItem struct {
 	Arguments string `json:"arguments"`
 }
 
-// usage is usage as the Responses API names it.
-type usage struct {
-	Input         int           `json:"input_tokens"`
-	InputDetails  inputDetails  `json:"input_tokens_details"`
-	Output        int           `json:"output_tokens"`
-	OutputDetails outputDetails `json:"output_tokens_details"`
-}
-
-type inputDetails struct {
-	Cached int `json:"cached_tokens"`
-}
-
-type outputDetails struct {
-	Reasoning int `json:"reasoning_tokens"`
+type customItem struct {
+	Type   string `json:"type"`
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	Input  string `json:"input"`
 }
 
 // Answer returns the answer as items of the Responses API, checked as answers of
@@ -53,11 +44,11 @@ type outputDetails struct {
 // came; the error is then of no interest.
 func (s *Stream) Answer() (wire.Answer, error) {
 	body := struct {
-		ID     string `json:"id"`
-		Model  string `json:"model"`
-		Output []any  `json:"output"`
-		Usage  *usage `json:"usage"`
-	}{s.id, s.model, s.items(), readUsage(s.usage)}
+		ID     string          `json:"id"`
+		Model  string          `json:"model"`
+		Output []any           `json:"output"`
+		Usage  json.RawMessage `json:"usage,omitempty"`
+	}{s.id, s.model, s.items(), s.usage}
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return wire.Answer{}, fmt.Errorf("read answer: %w", err)
@@ -66,6 +57,13 @@ func (s *Stream) Answer() (wire.Answer, error) {
 	if err == nil {
 		err = s.mixed
 	}
+	if s.unserved != "" {
+		answer.Unserved = s.unserved
+	}
+	if len(s.calls) == 0 && (s.finish == "tool_calls" || s.finish == "function_call") && answer.Unserved == "" {
+		answer.Unserved = "call that the finish reason names and that is not there"
+	}
+	answer.Choices = s.choices
 	return answer, err
 }
 
@@ -90,6 +88,10 @@ func (s *Stream) items() []any {
 		if id == "" {
 			id = s.callID(i)
 		}
+		if c.custom {
+			items = append(items, customItem{Type: "custom_tool_call", CallID: id, Name: c.name, Input: string(c.arguments)})
+			continue
+		}
 		items = append(items, callItem{Type: "function_call", CallID: id, Name: c.name, Arguments: arguments})
 	}
 	return items
@@ -100,32 +102,4 @@ func (s *Stream) items() []any {
 func (s *Stream) callID(i int) string {
 	sum := sha256.Sum256([]byte(s.id + "\x00" + strconv.Itoa(i)))
 	return "call_" + hex.EncodeToString(sum[:12])
-}
-
-// readUsage translates a usage object; nil is unknown.
-func readUsage(raw json.RawMessage) *usage {
-	var u struct {
-		Prompt        int `json:"prompt_tokens"`
-		Completion    int `json:"completion_tokens"`
-		Total         int `json:"total_tokens"`
-		PromptDetails struct {
-			Cached int `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		CompletionDetails struct {
-			Reasoning int `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
-	}
-	if !filled(raw) || json.Unmarshal(raw, &u) != nil {
-		return nil
-	}
-	output := u.Completion
-	if u.CompletionDetails.Reasoning > 0 {
-		// Some hosts count reasoning beside completion_tokens, and only the total
-		// tells. What is billed must not be counted too low.
-		output = max(output, u.Total-u.Prompt)
-	}
-	return &usage{
-		Input: u.Prompt, InputDetails: inputDetails{u.PromptDetails.Cached},
-		Output: output, OutputDetails: outputDetails{u.CompletionDetails.Reasoning},
-	}
 }

@@ -39,13 +39,15 @@ func TestAnswersBecomeItems(t *testing.T) {
 		events []string
 		want   []string
 	}{
-		"a text in pieces":                   {[]string{delta(`{"role":"assistant","content":""}`), delta(`{"content":"h"}`), delta(`{"content":"i"}`), stop, "[DONE]"}, []string{hi}},
-		"a text in parts":                    {[]string{delta(`{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}`), stop}, []string{hi}},
-		"a whole JSON answer":                {[]string{`{"id":"c1","object":"chat.completion","error":null,"choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"tool_calls":null},"finish_reason":"stop"}]}`}, []string{hi}},
-		"a message that repeats the deltas":  {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`}, []string{hi}},
-		"reasoning in the clear is left out": {[]string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"hi"}`), stop}, []string{hi}},
-		"a second choice is nobody's":        {[]string{delta(`{"content":"hi"}`), `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, stop}, []string{hi}},
-		"filters before the answer":          {[]string{`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta(`{"content":"hi"}`), stop}, []string{hi}},
+		"a text in pieces":                                {[]string{delta(`{"role":"assistant","content":""}`), delta(`{"content":"h"}`), delta(`{"content":"i"}`), stop, "[DONE]"}, []string{hi}},
+		"a text in parts":                                 {[]string{delta(`{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}`), stop}, []string{hi}},
+		"a whole JSON answer":                             {[]string{`{"id":"c1","object":"chat.completion","error":null,"choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"tool_calls":null},"finish_reason":"stop"}]}`}, []string{hi}},
+		"a message that repeats the deltas":               {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`}, []string{hi}},
+		"E10 a call that only the message at the end has": {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},"finish_reason":"stop"}]}`}, []string{hi, f}},
+		"E10 a custom call in pieces":                     {[]string{delta(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":"l"}}]}`), delta(`{"tool_calls":[{"index":0,"custom":{"input":"s"}}]}`), asked}, []string{`{"type":"custom_tool_call","call_id":"c","name":"sh","input":"ls"}`}},
+		"reasoning in the clear is left out":              {[]string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"hi"}`), stop}, []string{hi}},
+		"a second choice is nobody's":                     {[]string{delta(`{"content":"hi"}`), `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, stop}, []string{hi}},
+		"filters before the answer":                       {[]string{`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta(`{"content":"hi"}`), stop}, []string{hi}},
 		"calls in pieces": {[]string{
 			delta(`{"content":"hi","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]}`),
 			delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}`), delta(`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`),
@@ -141,7 +143,7 @@ func TestUsageIsTranslatedAndNeverTooLow(t *testing.T) {
 		`{"prompt_tokens":100,"completion_tokens":0}`: {},
 		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":110,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens_details":{"reasoning_tokens":2}}`: {Known: true, InputTokens: 100, CachedTokens: 40, OutputTokens: 10, ReasoningTokens: 2},
 		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":150,"prompt_tokens_details":null,"completion_tokens_details":{"reasoning_tokens":40}}`:                {Known: true, InputTokens: 100, OutputTokens: 50, ReasoningTokens: 40},
-		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":9999}`:                                                                                                {Known: true, InputTokens: 100, OutputTokens: 10},
+		`{"prompt_tokens":100,"completion_tokens":10,"total_tokens":999}`:                                                                                                 {Known: true, InputTokens: 100, OutputTokens: 899},
 	} {
 		a, _ := stream(t, delta(`{"content":"a"}`), stop, `{"choices":[],"usage":`+raw+`}`).Answer()
 		if want.InputTokens > 0 && !want.Known {

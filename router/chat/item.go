@@ -35,9 +35,10 @@ func readItem(item onceward.Item) (content, error) {
 		Content   json.RawMessage `json:"content"`
 		Arguments json.RawMessage `json:"arguments"`
 		Output    json.RawMessage `json:"output"`
+		Input     string          `json:"input"`
 	}
 	switch item.Type {
-	case "message", "function_call", "function_call_output":
+	case "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output":
 		if err := json.Unmarshal(item.Raw, &raw); err != nil {
 			return content{}, fmt.Errorf("render %s: %w", item.Type, err)
 		}
@@ -51,7 +52,10 @@ func readItem(item onceward.Item) (content, error) {
 			return content{}, fmt.Errorf("render call of %s: %w", raw.Name, err)
 		}
 		return content{kind: kindCall, name: raw.Name, text: arguments}, nil
-	case "function_call_output":
+	case "custom_tool_call": // nobody declared its tool; it goes on as a call that was refused
+		arguments, err := json.Marshal(map[string]string{"input": raw.Input})
+		return content{kind: kindCall, name: raw.Name, text: string(arguments)}, err
+	case "function_call_output", "custom_tool_call_output":
 		text, err := textOf(item.Type, raw.Output, "\n")
 		return content{kind: kindOutput, text: text}, err
 	}

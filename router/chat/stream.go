@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/onceward/onceward/router/wire"
 )
@@ -24,11 +25,16 @@ type Stream struct {
 	calls   []*call
 	usage   json.RawMessage
 	mixed   error // the pieces of calls do not fit together
+
+	streamed bool   // some of it came in pieces
+	unserved string // a call of a kind that nothing can answer
+	choices  int    // answers beside the one that was asked for
 }
 
 // call is a tool call while its pieces are being collected.
 type call struct {
 	index     int
+	custom    bool // of a custom tool: arguments is its free text
 	id, name  string
 	arguments []byte
 }
@@ -55,6 +61,7 @@ type piece struct {
 	Reasoning        json.RawMessage `json:"reasoning"`         // of some hosts, in the clear
 	ReasoningContent json.RawMessage `json:"reasoning_content"` // the same, of others
 	ToolCalls        []callPiece     `json:"tool_calls"`
+	FunctionCall     json.RawMessage `json:"function_call"` // of the API before tool_calls
 }
 
 type callPiece struct {
@@ -64,6 +71,11 @@ type callPiece struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	Type   string `json:"type"`
+	Custom struct {
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	} `json:"custom"`
 }
 
 // Add takes one event. It returns true with the one that ends the stream: the
@@ -89,13 +101,17 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
+			s.choices = max(s.choices, choice.Index)
 			continue // one answer was asked for
 		}
 		switch {
 		case choice.Delta != nil:
 			s.say(choice.Delta)
+			s.streamed = s.begun
 		case choice.Message != nil && !s.begun: // else it repeats what was streamed
 			s.say(choice.Message)
+		case choice.Message != nil && len(s.calls) == 0: // it may hold calls that were not streamed
+			s.say(&piece{ToolCalls: choice.Message.ToolCalls, FunctionCall: choice.Message.FunctionCall})
 		}
 		if choice.Finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
 			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
@@ -109,6 +125,12 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 }
 
 func (s *Stream) say(p *piece) {
+	if filled(p.FunctionCall) {
+		s.begun, s.unserved = true, "call function_call of the older form"
+	}
+	if kind := callInside(p.Content); kind != "" {
+		s.begun, s.unserved = true, kind
+	}
 	if text := plain(p.Content); text != "" {
 		s.begun = true
 		s.text = append(s.text, text...)
@@ -138,6 +160,9 @@ func (s *Stream) call(p callPiece) {
 	if p.Index == nil && len(s.calls) > 0 {
 		to = s.calls[len(s.calls)-1]
 	}
+	if p.Function.Name == "" && p.Custom.Name != "" {
+		p.Function.Name = p.Custom.Name
+	}
 	fresh := p.ID != "" && p.Function.Name != ""
 	if to == nil || fresh && to.id != "" && to.id != p.ID {
 		to = &call{index: len(s.calls), id: p.ID}
@@ -155,7 +180,32 @@ func (s *Stream) call(p callPiece) {
 	case name != "" && name != to.name:
 		s.mixed = fmt.Errorf("read call: %s and %s have the same number", to.name, name)
 	}
+	switch p.Type {
+	case "", "function":
+	case "custom":
+		to.custom = true
+	default:
+		s.unserved = "tool call of type " + p.Type
+	}
 	to.arguments = append(to.arguments, argumentText(p.Function.Arguments)...)
+	to.arguments = append(to.arguments, argumentText(p.Custom.Input)...)
+}
+
+// callInside returns the kind of a call among the parts of a message. They are not
+// read, and an answer without them must not pass for a whole one.
+func callInside(content json.RawMessage) string {
+	var parts []struct {
+		Type string `json:"type"`
+	}
+	if !filled(content) || content[0] != '[' || json.Unmarshal(content, &parts) != nil {
+		return ""
+	}
+	for _, part := range parts {
+		if strings.Contains(part.Type, "tool") || strings.Contains(part.Type, "call") || strings.Contains(part.Type, "function") {
+			return "call " + part.Type + " inside a message"
+		}
+	}
+	return ""
 }
 
 // argumentText returns a piece of arguments; some hosts send the object itself.
@@ -206,6 +256,16 @@ var completed = []string{"stop", "tool_calls", "function_call", "end_turn", "sto
 
 // Completed reports whether the answer came to its own end.
 func (s *Stream) Completed() bool { return !s.failed && slices.Contains(completed, s.finish) }
+
+// Doubt says why the end of a completed stream is not believed, or "": a gateway
+// whose upstream broke makes an end up, and cannot know what was used. Many hosts
+// send no usage, so that only one that claims to be nothing proves it.
+func (s *Stream) Doubt(answer wire.Answer) string {
+	if s.streamed && answer.Zero {
+		return "the end says that nothing was used, after output had come"
+	}
+	return ""
+}
 
 // Verdict returns what is to be classified when the answer did not complete: the
 // event with the error or the finish reason.

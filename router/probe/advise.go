@@ -13,12 +13,15 @@ import (
 func differences(report Report) []Difference {
 	out := []Difference{}
 	for _, r := range report.Resources {
-		if len(r.Errors) > 0 {
-			continue
-		}
 		c := r.dep.Capability
 		add := func(key, says, should, why string) {
 			out = append(out, Difference{Resource: r.Resource, Model: r.Model, Key: key, Says: says, Should: should, Why: why})
+		}
+		if w := r.Window; w.Holds == No {
+			add("capability.max_input_tokens", strconv.Itoa(c.MaxInputTokens), w.should(), w.Why)
+		}
+		if len(r.Errors) > 0 {
+			continue
 		}
 		if found := r.EncryptedReasoning; found != Unknown && (found == Yes) != c.EncryptedReasoning {
 			add("capability.encrypted_reasoning", strconv.FormatBool(c.EncryptedReasoning), strconv.FormatBool(found == Yes), "an answer came "+map[Answer]string{Yes: "with", No: "without"}[found]+" encrypted reasoning")
@@ -57,6 +60,16 @@ func boundaries(report Report) []Difference {
 					declared[b] = declared[a]
 				}
 			}
+		}
+	}
+	for _, r := range report.Resources {
+		shared := slices.ContainsFunc(report.Resources, func(o Resource) bool { return o.Resource != r.Resource && declared[o.Resource] == declared[r.Resource] })
+		if shared && r.ReadsReasoning == No {
+			out = append(out, Difference{
+				Resource: r.Resource, Model: r.Model, Key: "encryption_boundary", Says: declared[r.Resource], Should: r.Resource,
+				Why: "it takes spoiled reasoning too, so that reasoning sent there may be lost in silence",
+			})
+			declared[r.Resource] = r.Resource
 		}
 	}
 	for _, p := range report.Pairs {

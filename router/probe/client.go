@@ -53,6 +53,10 @@ type response struct {
 		Status         string            `json:"status"`
 		Output         []json.RawMessage `json:"output"`
 		ContentFilters json.RawMessage   `json:"content_filters"`
+		Usage          struct {
+			Input  int `json:"input_tokens"`
+			Prompt int `json:"prompt_tokens"` // of api chat_completions
+		} `json:"usage"`
 	}
 }
 
@@ -84,12 +88,16 @@ func (r response) policy() string {
 }
 
 func (c *client) ask(ctx context.Context, r *Resource, fields map[string]any) response {
+	return c.post(ctx, r, "responses", fields)
+}
+
+func (c *client) post(ctx context.Context, r *Resource, path string, fields map[string]any) response {
 	fields["model"] = r.Deployment
 	body, err := json.Marshal(fields)
 	if err != nil {
 		return response{err: err}
 	}
-	return c.do(ctx, r.in, http.MethodPost, "responses", body)
+	return c.do(ctx, r.in, http.MethodPost, path, body)
 }
 
 func (c *client) get(ctx context.Context, r *Resource, path string) response {

@@ -42,6 +42,28 @@ func replayable(turn []json.RawMessage) []json.RawMessage {
 	})
 }
 
+// spoiled changes the sealed content of a turn's reasoning and keeps its length and
+// alphabet, so that only who opens it can tell.
+func spoiled(turn []json.RawMessage) []json.RawMessage {
+	return edit(turn, func(item map[string]json.RawMessage) {
+		var sealed string
+		if json.Unmarshal(item["encrypted_content"], &sealed) != nil || sealed == "" {
+			return
+		}
+		blob := []byte(sealed)
+		for i := len(blob) / 3; i < (2*len(blob)+2)/3; i++ {
+			if blob[i] == 'A' {
+				blob[i] = 'B'
+			} else if blob[i] != '=' {
+				blob[i] = 'A'
+			}
+		}
+		if encoded, err := json.Marshal(string(blob)); err == nil {
+			item["encrypted_content"] = encoded
+		}
+	})
+}
+
 // withoutIDs removes the ids of a turn's items.
 func withoutIDs(turn []json.RawMessage) []json.RawMessage {
 	return edit(turn, func(item map[string]json.RawMessage) { delete(item, "id") })

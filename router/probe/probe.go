@@ -34,17 +34,21 @@ type Report struct {
 
 // Resource is what was found of one deployment.
 type Resource struct {
-	Resource           string            `json:"resource"`
-	Model              string            `json:"model"`
-	Deployment         string            `json:"deployment"`
-	Served             string            `json:"served_model"` // as the answer names it
-	StoreHonoured      Answer            `json:"store_honoured"`
-	EncryptedReasoning Answer            `json:"encrypted_reasoning"`
-	IDsKept            Answer            `json:"ids_kept"`    // a replay with item ids is accepted
-	IDsOmitted         Answer            `json:"ids_omitted"` // a replay without them is accepted
-	StrictSchema       Answer            `json:"strict_schema"`
-	Facts              map[string]string `json:"facts"` // what ought to be equal across a pool
-	Errors             []string          `json:"errors,omitempty"`
+	Resource           string `json:"resource"`
+	Model              string `json:"model"`
+	Deployment         string `json:"deployment"`
+	Served             string `json:"served_model"` // as the answer names it
+	StoreHonoured      Answer `json:"store_honoured"`
+	EncryptedReasoning Answer `json:"encrypted_reasoning"`
+	IDsKept            Answer `json:"ids_kept"`    // a replay with item ids is accepted
+	IDsOmitted         Answer `json:"ids_omitted"` // a replay without them is accepted
+	StrictSchema       Answer `json:"strict_schema"`
+	// ReadsReasoning: its own reasoning, spoiled, is refused. One that takes it looks
+	// at nobody's, and that it takes another's says nothing.
+	ReadsReasoning Answer            `json:"reads_reasoning"`
+	Window         Window            `json:"max_input_tokens"`
+	Facts          map[string]string `json:"facts"` // what ought to be equal across a pool
+	Errors         []string          `json:"errors,omitempty"`
 
 	turn []json.RawMessage // its own answer, for replays
 	in   router.Resource
@@ -82,12 +86,15 @@ type Config struct {
 	Pool router.Config
 	// Timeout bounds one request; zero is 60 s.
 	Timeout time.Duration
+	// InputTokens is how far max_input_tokens is checked; zero is 8192, negative not
+	// at all. The check sends one prompt of at most so many tokens to each deployment.
+	InputTokens int
 	// Progress is told what is about to be asked. Nil is allowed.
 	Progress func(step string)
 }
 
 // Run probes every deployment of the pool, one request at a time. It spends a few
-// hundred tokens on each. A resource that cannot be asked is reported with its
+// hundred tokens on each, and Config.InputTokens on max_input_tokens. A resource that cannot be asked is reported with its
 // error, and the rest goes on; Run itself fails only when ctx ends or the pool is
 // empty.
 func Run(ctx context.Context, cfg Config) (Report, error) {
@@ -99,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		for _, d := range r.Deployments {
 			p.report.Resources = append(p.report.Resources, Resource{
 				Resource: r.Name, Model: d.Model, Deployment: d.Deployment, StoreHonoured: Unknown, EncryptedReasoning: Unknown,
-				IDsKept: Unknown, IDsOmitted: Unknown, StrictSchema: Unknown, Facts: map[string]string{}, in: r, dep: d,
+				IDsKept: Unknown, IDsOmitted: Unknown, StrictSchema: Unknown, ReadsReasoning: Unknown, Window: Window{Holds: Unknown}, Facts: map[string]string{}, in: r, dep: d,
 			})
 		}
 	}
@@ -134,7 +141,8 @@ func (p *probing) say(format string, args ...any) {
 // resource asks one deployment about itself.
 func (p *probing) resource(ctx context.Context, r *Resource) {
 	if r.in.API == router.APIChatCompletions {
-		r.Errors = append(r.Errors, "api chat_completions has nothing to probe: no reasoning, no ids and no state go there")
+		p.window(ctx, r)
+		r.Errors = append(r.Errors, "api chat_completions has nothing to probe but max_input_tokens: no reasoning, no ids and no state go there")
 		return
 	}
 	p.say("%s/%s: one answer with reasoning", r.Resource, r.Model)
@@ -162,6 +170,30 @@ func (p *probing) resource(ctx context.Context, r *Resource) {
 	r.IDsKept, _ = p.replay(ctx, r, r.turn)
 	r.IDsOmitted, _ = p.replay(ctx, r, withoutIDs(r.turn))
 	r.StrictSchema = p.strict(ctx, r)
+	r.ReadsReasoning = p.control(ctx, r)
+	p.window(ctx, r)
+}
+
+// control replays a resource's own reasoning with its sealed content spoiled. A
+// resource that verifies it refuses; one that takes it does not read reasoning.
+func (p *probing) control(ctx context.Context, r *Resource) Answer {
+	turn := r.turn
+	switch {
+	case r.EncryptedReasoning != Yes:
+		return Unknown
+	case r.IDsKept != Yes && r.IDsOmitted != Yes:
+		return Unknown // it refuses the sound ones too
+	case r.IDsKept != Yes:
+		turn = withoutIDs(turn)
+	}
+	p.say("%s/%s: whether it reads reasoning at all", r.Resource, r.Model)
+	switch accepted, _ := p.replay(ctx, r, spoiled(turn)); accepted {
+	case Yes:
+		return No
+	case No:
+		return Yes
+	}
+	return Unknown
 }
 
 // stored asks for a response that was to be forgotten.
@@ -235,6 +267,10 @@ func (p *probing) pairs(ctx context.Context) {
 				pair.Why = from.Resource + " returns no encrypted reasoning"
 			case len(to.Errors) > 0:
 				pair.Why = to.Resource + " could not be asked"
+			case to.EncryptedReasoning != Yes:
+				pair.Why = to.Resource + " returns no encrypted reasoning, so that nothing shows whether it reads any"
+			case to.ReadsReasoning == No:
+				pair.Why = to.Resource + " takes spoiled reasoning too, so that nothing shows whether it reads any"
 			default:
 				p.say("%s reads what %s wrote", to.Resource, from.Resource)
 				turn := from.turn
@@ -242,6 +278,9 @@ func (p *probing) pairs(ctx context.Context) {
 					turn = withoutIDs(turn)
 				}
 				pair.Accepted, pair.Why = p.replay(ctx, to, turn)
+				if pair.Accepted == Yes && to.ReadsReasoning != Yes {
+					pair.Accepted, pair.Why = Unknown, to.Resource+" took it, and nothing shows whether it reads reasoning"
+				}
 			}
 			p.report.Pairs = append(p.report.Pairs, pair)
 		}

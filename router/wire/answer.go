@@ -20,6 +20,7 @@ type Answer struct {
 	Refusal  string            // of the last message, when it refused
 	Calls    []onceward.WireCall
 	Usage    onceward.Usage
+	Remarks                  // what else it says that a judge has to know
 	Filters  json.RawMessage // content_filters, which Azure adds
 }
 
@@ -196,10 +197,9 @@ func readAnswer(raw []byte, streamed []entry) (Answer, error) {
 	for i, raw := range body.Output {
 		snapshot = collect(snapshot, entry{index: i, head: headOf(raw), raw: raw})
 	}
-	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Usage: readUsage(body.Usage), Filters: body.Filters}
-	if a.Usage.OutputTokens == 0 && len(a.Items) > 0 {
-		a.Usage.Known = false // half a count
-	}
+	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Filters: body.Filters}
+	a.count(body.Usage)
+	a.survey(raw)
 	return a, a.index()
 }
 
@@ -308,6 +308,16 @@ func (a *Answer) index() error {
 			}
 			seen[item.CallID] = true
 			a.Calls = append(a.Calls, onceward.WireCall{Index: i, CallID: item.CallID, Name: item.Name, Arguments: arguments})
+		case customCall:
+			item, err := readOutput(raw)
+			if err != nil {
+				return fmt.Errorf("read call: %w", err)
+			}
+			if item.CallID == "" || seen[item.CallID] {
+				return fmt.Errorf("read call of %s: its call_id %q is empty or taken", item.Name, item.CallID)
+			}
+			seen[item.CallID] = true
+			a.Calls = append(a.Calls, onceward.WireCall{Index: i, CallID: item.CallID, Name: item.Name, Custom: true})
 		}
 	}
 	return nil
@@ -332,60 +342,4 @@ func arguments(value []byte) (string, error) {
 		return "", fmt.Errorf("not complete JSON (%d bytes)", len(s))
 	}
 	return s, nil
-}
-
-// usage is a usage object.
-type usage struct {
-	Input        int `json:"input_tokens"`
-	Output       int `json:"output_tokens"`
-	InputDetails struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
-	OutputDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
-}
-
-// read reads valid JSON.
-func (u *usage) read(raw []byte) error {
-	if plain(raw, func(key, value []byte) bool {
-		switch string(key) {
-		case "input_tokens":
-			return setCount(&u.Input, value)
-		case "output_tokens":
-			return setCount(&u.Output, value)
-		case "input_tokens_details":
-			return setMember(&u.InputDetails.Cached, "cached_tokens", value)
-		case "output_tokens_details":
-			return setMember(&u.OutputDetails.Reasoning, "reasoning_tokens", value)
-		}
-		return true
-	}) {
-		return nil
-	}
-	*u = usage{}
-	return json.Unmarshal(raw, u)
-}
-
-// setMember sets the count that an object holds under name.
-func setMember(to *int, name string, object []byte) bool {
-	return plain(object, func(key, value []byte) bool { return string(key) != name || setCount(to, value) })
-}
-
-// maxTokens is more than any attempt can use. A number beyond it is a fault of
-// the host, and sums of such numbers wrap around.
-const maxTokens = 1_000_000_000
-
-// readUsage reads a usage object. Absent, negative, absurd and all-zero usage is
-// unknown: hosts send zeros where they did not count.
-func readUsage(raw []byte) onceward.Usage {
-	var u usage
-	if empty(raw) || u.read(raw) != nil || u.Input < 0 || u.Output < 0 || u.Input > maxTokens || u.Output > maxTokens || u.Input == 0 && u.Output == 0 {
-		return onceward.Usage{}
-	}
-	return onceward.Usage{
-		Known: true, InputTokens: u.Input, OutputTokens: u.Output,
-		CachedTokens:    min(max(u.InputDetails.Cached, 0), u.Input),
-		ReasoningTokens: min(max(u.OutputDetails.Reasoning, 0), u.Output),
-	}
 }

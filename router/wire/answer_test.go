@@ -111,8 +111,9 @@ func TestUsageThatSaysNothingIsUnknown(t *testing.T) {
 		`{"input_tokens":7,"output_tokens":0}`:             true,
 		`{"input_tokens":9223372036900,"output_tokens":5}`: false, // more than any attempt can use
 	} {
-		if u := readUsage([]byte(raw)); u.Known != known {
-			t.Errorf("%s: %+v", raw, u)
+		var a Answer
+		if a.count([]byte(raw)); a.Usage.Known != known {
+			t.Errorf("%s: %+v", raw, a.Usage)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type Stream struct {
 	event    []byte // the terminal one
 	response []byte // in it
 	items    []entry
+	pieces   pieces // of items, as they came
 }
 
 // Add takes one event. It returns true with the terminal event; events after it
@@ -26,10 +27,21 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	s.Events++
 	var typ []byte
 	failed := false
+	var at place
 	whole := members(ev.Data, func(key, value []byte) bool {
 		switch string(key) {
 		case "type":
 			typ = inside(value)
+		case "output_index":
+			at.index = value
+		case "item_id":
+			at.id = value
+		case "item":
+			at.item = value
+		case "delta":
+			at.delta = value
+		case "response":
+			at.response = value
 		case "error":
 			failed = !empty(value)
 		}
@@ -44,6 +56,7 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	if len(typ) == 0 && failed {
 		typ = []byte("error") // some hosts send the bare error object of a JSON answer
 	}
+	s.pieces.see(typ, at)
 	switch string(typ) {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error":
 		if !json.Valid(ev.Data) {
@@ -118,7 +131,7 @@ func readDone(data []byte) (index int, item json.RawMessage, err error) {
 // snapshot says nothing else.
 func (s *Stream) Completed() bool {
 	status := text(member(s.response, "status"))
-	return s.terminal == "response.completed" && (status == "" || status == "completed")
+	return s.terminal == "response.completed" && (status == "" || status == "completed") && !Flawed(s.event) && !Flawed(s.response)
 }
 
 // Verdict returns what is to be classified when the answer did not complete:
@@ -138,7 +151,9 @@ func (s *Stream) Answer() (Answer, error) {
 	if empty(response) {
 		response = nil
 	}
-	return readAnswer(response, s.items) // Add has seen that it is JSON
+	answer, err := readAnswer(response, s.items) // Add has seen that it is JSON
+	s.pieces.marked(&answer.Remarks)
+	return answer, err
 }
 
 // IsTerminal reports whether an event ends an answer.

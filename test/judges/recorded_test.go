@@ -78,26 +78,25 @@ func typeOf(t *testing.T, raw []byte) string {
 }
 
 // failures are the recorded answers that are none for an agent, with the class
-// they must have. Calls of hosted and custom tools ask for something that no
+// they must have. Calls that the client must carry out ask for something that no
 // agent of this product has offered.
 var failures = map[string]onceward.Class{
 	"openai-error.1, answer 1":               onceward.ClassQuotaExhausted,
 	"openai-error.1.json":                    onceward.ClassQuotaExhausted,
 	"reasoning-model-temperature-error.json": onceward.ClassUnsupportedCapability,
 
-	"openai-apply-patch-tool.1, answer 1":        onceward.ClassEmptyOutput,
-	"openai-apply-patch-tool.1.json":             onceward.ClassEmptyOutput,
-	"openai-apply-patch-tool-delete.1, answer 1": onceward.ClassEmptyOutput,
-	"openai-custom-tool.1, answer 1":             onceward.ClassEmptyOutput,
-	"openai-custom-tool.1.json":                  onceward.ClassEmptyOutput,
+	// E10: a call of a kind that nothing can answer is never dropped in silence.
+	"openai-apply-patch-tool.1, answer 1":        onceward.ClassInvalidOutput,
+	"openai-apply-patch-tool.1.json":             onceward.ClassInvalidOutput,
+	"openai-apply-patch-tool-delete.1, answer 1": onceward.ClassInvalidOutput,
 	"openai-image-generation-tool.1, answer 1":   onceward.ClassEmptyOutput, // the message after the image is blank
 	"openai-image-generation-tool.1.json":        onceward.ClassEmptyOutput,
-	"openai-local-shell-tool.1, answer 1":        onceward.ClassEmptyOutput,
-	"openai-local-shell-tool.1.json":             onceward.ClassEmptyOutput,
-	"openai-mcp-tool-approval.1, answer 1":       onceward.ClassEmptyOutput,
-	"openai-mcp-tool-approval.1.json":            onceward.ClassEmptyOutput,
-	"openai-shell-tool.1, answer 1":              onceward.ClassEmptyOutput,
-	"openai-shell-tool.1.json":                   onceward.ClassEmptyOutput,
+	"openai-local-shell-tool.1, answer 1":        onceward.ClassInvalidOutput,
+	"openai-local-shell-tool.1.json":             onceward.ClassInvalidOutput,
+	"openai-mcp-tool-approval.1, answer 1":       onceward.ClassInvalidOutput,
+	"openai-mcp-tool-approval.1.json":            onceward.ClassInvalidOutput,
+	"openai-shell-tool.1, answer 1":              onceward.ClassInvalidOutput,
+	"openai-shell-tool.1.json":                   onceward.ClassInvalidOutput,
 }
 
 // replay is a resource that gives the same answer to every request.
@@ -398,6 +397,12 @@ func (r recording) sameFacts(t *testing.T, res onceward.ModelResponse) {
 				t.Errorf("call %+v is missing among %+v", want, res.Calls)
 			}
 			calls++
+		case "custom_tool_call": // E10: it is answered with an error of its own kind
+			want := onceward.WireCall{CallID: item.CallID, Name: item.Name, Custom: true, Index: i}
+			if calls >= len(res.Calls) || res.Calls[calls] != want {
+				t.Errorf("custom call %+v is missing among %+v", want, res.Calls)
+			}
+			calls++
 		}
 	}
 	if res.Text != said || len(res.Calls) != calls {
@@ -409,6 +414,10 @@ func outputs(t *testing.T, res onceward.ModelResponse) []onceward.Item {
 	t.Helper()
 	var items []onceward.Item
 	for _, c := range res.Calls {
+		if c.Custom {
+			items = append(items, onceward.CustomCallError(c.CallID, "unknown_tool", "there is none"))
+			continue
+		}
 		items = append(items, output(t, c.CallID, "{}"))
 	}
 	return items

@@ -185,7 +185,7 @@ func checkDeployment(resource string, r Resource, j int, dep Deployment, refuse 
 	if !plainName(dep.Deployment) {
 		refuse(at("deployment"), "%q is not a name of 1 to 200 printable characters without spaces", dep.Deployment)
 	}
-	for key, price := range map[string]onceward.MicroUSD{"input": dep.Price.Input, "cached_input": dep.Price.CachedInput, "output": dep.Price.Output} {
+	for key, price := range map[string]onceward.MicroUSD{"input": dep.Price.Input, "cached_input": dep.Price.CachedInput, "cache_write": dep.Price.CacheWrite, "output": dep.Price.Output} {
 		if price < 0 {
 			refuse(at("price."+key), "is negative")
 		}

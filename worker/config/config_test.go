@@ -199,6 +199,8 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"half a price", "price: {input: 1, output: 2}", "price: {input: 1}", "c.yaml:12: " + dep + "price.output: is required, in USD per million tokens; 0 for a deployment that costs nothing"},
 		{"empty price", "price: {input: 1, output: 2}", "price: {input: , output: 2}", "c.yaml:12: " + dep + "price.input: is required, in USD per million tokens; 0 for a deployment that costs nothing"},
 		{"negative price", "price: {input: 1, output: 2}", "price: {input: 1, output: -2}", "c.yaml:12: " + dep + "price.output: -2 is not an amount in US dollars between 0 and 1000000"},
+		{"cache writes for nothing", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: 0, output: 2}", "c.yaml:12: " + dep + "price.cache_write: is 0, and what is written to a cache is input; leave it out for the price of input"},
+		{"negative price of cache writes", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: -1, output: 2}", "c.yaml:12: " + dep + "price.cache_write: -1 is not an amount in US dollars between 0 and 1000000"},
 		{"no input limit", "max_input_tokens: 1000, ", "", "c.yaml:13: " + dep + "capability.max_input_tokens: is required and must be positive"},
 		{"reasoning_id outside its set", "max_output_tokens: 8000", "max_output_tokens: 8000, reasoning_id: drop", `c.yaml:13: ` + dep + `capability.reasoning_id: "drop" is not one of keep, omit`},
 		{"pass rate over one", "max_output_tokens: 8000", "max_output_tokens: 8000, eval_profiles: {v8: 98}", `c.yaml:13: ` + dep + `capability.eval_profiles.v8: 98 is not a pass rate between 0 and 1`},
@@ -226,6 +228,16 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 				t.Errorf("refused with\n%s\nwant\n%s", strings.Join(got, "\n"), row.want)
 			}
 		})
+	}
+}
+
+func TestPriceOfCacheWritesIsRead(t *testing.T) {
+	cfg, err := Parse("c.yaml", []byte(strings.Replace(small, "price: {input: 1, output: 2}", "price: {input: 1, cache_write: 1.25, output: 2}", 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := cfg.Pool.Resources[0].Deployments[0].Price; p.CacheWrite != 1_250_000 || p != cfg.RouterConfig().Resources[0].Deployments[0].Price {
+		t.Errorf("E13 price %+v", p)
 	}
 }
 

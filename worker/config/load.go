@@ -235,6 +235,9 @@ func (l *loader) deployment(o *object) Deployment {
 		if !s.money("cached_input", &dep.Price.CachedInput) {
 			dep.Price.CachedInput = dep.Price.Input // never less than what it may cost
 		}
+		if s.money("cache_write", &dep.Price.CacheWrite) && dep.Price.CacheWrite == 0 && dep.Price.Input > 0 {
+			l.d.refuse(s.at("cache_write"), "is 0, and what is written to a cache is input; leave it out for the price of input")
+		}
 		s.end()
 	} else {
 		l.d.refuse(o.at("price"), "is required, as {input: ..., cached_input: ..., output: ...} in USD per million tokens: without it no attempt can be bounded by a budget")
