@@ -65,6 +65,7 @@ func (a *attempt) judge(answer wire.Answer, err error) *onceward.Failure {
 		if err != nil {
 			return invalid(err)
 		}
+		item.MintedBy, item.MintedIn = a.candidate.Name, a.candidate.Boundary
 		if wire.Sealed(item) {
 			item.Boundary = a.candidate.Boundary
 		}
