@@ -138,7 +138,10 @@ func (a *attempt) readStream(in io.Reader) *onceward.Failure {
 			a.clock.Reset(a.within(a.idle(), errIdle))
 		}
 		a.progress(a.phase())
-		if err != nil {
+		switch {
+		case errors.Is(err, wire.ErrTooLarge):
+			return a.failure(onceward.ClassInvalidOutput, a.phase(), err.Error())
+		case err != nil:
 			return a.failure(onceward.ClassNetwork, a.phase(), err.Error()) // bytes were lost or mixed on the way
 		}
 		if end {

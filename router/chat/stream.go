@@ -94,8 +94,8 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 		switch {
 		case choice.Delta != nil:
 			s.say(choice.Delta)
-		case choice.Message != nil && !s.begun: // else it repeats what was streamed
-			s.say(choice.Message)
+		case choice.Message != nil:
+			s.repeat(choice.Message)
 		}
 		if choice.Finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
 			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
@@ -106,6 +106,22 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// repeat takes the whole answer, which some hosts send at the end of a stream: of
+// each part what was not streamed.
+func (s *Stream) repeat(whole *piece) {
+	rest := *whole
+	if len(s.text) > 0 {
+		rest.Content = nil
+	}
+	if len(s.refusal) > 0 {
+		rest.Refusal = ""
+	}
+	if len(s.calls) > 0 {
+		rest.ToolCalls = nil // under whatever id, it is the same call
+	}
+	s.say(&rest)
 }
 
 func (s *Stream) say(p *piece) {

@@ -77,12 +77,11 @@ func (s *Stream) item(data []byte) error {
 	if empty(item) {
 		return nil
 	}
-	e := entry{index: len(s.items), head: headOf(item), raw: bytes.Clone(item)}
-	if index >= 0 {
-		e.index = index
+	if index < 0 {
+		index = len(s.items)
 	}
-	s.items = collect(s.items, e)
-	return nil
+	s.items = append(s.items, newEntry(index, bytes.Clone(item)))
+	return tooMany(len(s.items))
 }
 
 // readDone returns the place, -1 where none is given, and the item of an event.
