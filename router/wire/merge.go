@@ -60,9 +60,6 @@ func said(typ, key string, value []byte) string {
 	case key == "arguments":
 		if s, err := arguments(value); err == nil {
 			value = []byte(s)
-			if s == "{}" {
-				return "" // as good as none: an event may come before they are written
-			}
 		}
 	}
 	var compact bytes.Buffer
@@ -109,13 +106,17 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 // twin reports whether two records of one view are of one item. A repeated id is
 // believed where the records agree, or claim the same place: some hosts give every
-// item the same id, and others an item another id in every event.
+// item the same id, and others an item another id in every event. Two calls that
+// say anything different are two, and share an id by mistake: the answer is refused
+// for it, because nobody knows which was meant.
 func (e *entry) twin(other *entry, streamed bool) bool {
 	place := streamed && e.index == other.index
 	switch {
 	case e.head.Type != other.head.Type, differ(e.head.CallID, other.head.CallID):
 		return false
-	case e.head.CallID != "" && e.head.CallID == other.head.CallID, e.head.ID != "" && e.head.ID == other.head.ID:
+	case e.head.CallID != "" && e.head.CallID == other.head.CallID:
+		return place || e.key() == other.key()
+	case e.head.ID != "" && e.head.ID == other.head.ID:
 		return place || e.agree(other)
 	}
 	return place && e.agree(other)
