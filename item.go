@@ -29,9 +29,9 @@ type Item struct {
 	// encryption boundary of that resource, as they were then. Both are empty for
 	// items made on our side, and for those that an older release wrote down;
 	// MintedIn is empty as well for a resource that shares no boundary.
-	MintedBy string          `json:"minted_by,omitempty"`
-	MintedIn string          `json:"minted_in,omitempty"`
-	Digest   string          `json:"digest"`             // hex SHA-256 of Raw
+	MintedBy string `json:"minted_by,omitempty"`
+	MintedIn string `json:"minted_in,omitempty"`
+	Digest   string `json:"digest"` // hex SHA-256 of Raw
 }
 
 // NewItem canonicalises raw and indexes it. boundary is the encryption boundary

@@ -91,8 +91,12 @@ type OutputDecl struct {
 // Timeouts of one attempt.
 type Timeouts struct {
 	FirstEvent time.Duration `json:"first_event"` // from sending to the first event, or to the headers of a JSON answer
-	Idle       time.Duration `json:"idle"`        // between two events
-	Attempt    time.Duration `json:"attempt"`     // the whole attempt
+	Idle       time.Duration `json:"idle"`        // between two events that bring the answer on
+	// Silence is how long a connection that has sent its headers may bring not a
+	// byte. It is for hosts that send keepalives, and must be longer than their
+	// pauses; zero is none, because other hosts say nothing while a model thinks.
+	Silence time.Duration `json:"silence,omitempty"`
+	Attempt time.Duration `json:"attempt"` // the whole attempt
 }
 
 // ModelRequest is one attempt as the router sends it: exactly one HTTP request.

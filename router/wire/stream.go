@@ -10,12 +10,32 @@ import (
 // to one goroutine.
 type Stream struct {
 	Events   int  // events received
+	Steps    int  // events that brought the answer on
 	Started  bool // the first output item has come
 	terminal string
 	event    []byte // the terminal one
 	response []byte // in it
 	items    []entry
+	state    string // the last that was told of the whole answer
 }
+
+// step counts an event that brings the answer on. Keepalives do not, whatever they
+// are called, and neither does a state that is told again and again.
+func (s *Stream) step(typ []byte) {
+	switch string(typ) {
+	case "response.created", "response.queued", "response.in_progress":
+		if s.state == string(typ) {
+			return
+		}
+		s.state = string(typ)
+	}
+	if bytes.HasPrefix(typ, ofAnswer) || string(typ) == "error" {
+		s.Steps++
+	}
+}
+
+// ofAnswer begins the type of every event that is about an answer.
+var ofAnswer = []byte("response.")
 
 // Add takes one event. It returns true with the terminal event; events after it
 // are not looked at. An error means that the event is not JSON.
@@ -44,6 +64,7 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	if len(typ) == 0 && failed {
 		typ = []byte("error") // some hosts send the bare error object of a JSON answer
 	}
+	s.step(typ)
 	switch string(typ) {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error":
 		if !json.Valid(ev.Data) {
