@@ -59,14 +59,6 @@ type Route struct {
 	Repair          Repair   `json:"repair,omitempty"`          // that selection has applied to the output limit
 }
 
-// Dropped is a candidate that selection passed over.
-type Dropped struct {
-	Resource string `json:"resource"`
-	Model    string `json:"model,omitempty"`
-	Step     string `json:"step"`
-	Reason   string `json:"reason"`
-}
-
 // Decision is the outcome of a selection. Route is nil when nothing passed; then
 // RetryAt, if not zero, is when the first dropped candidate may be back.
 type Decision struct {

@@ -36,6 +36,18 @@ type turnState struct {
 	begun   time.Time // of the wait for a route; zero after an attempt
 }
 
+// because keeps the cause of a selection that found nothing, unless an attempt of
+// the turn has said more: what a resource answered is nearer to the truth than that
+// it is passed over since.
+func (t *turnState) because(cause *onceward.Failure) {
+	switch {
+	case t.failure == nil:
+		t.failure = cause
+	case t.failure.Class == cause.Class && t.failure.Needed == 0:
+		t.failure.Needed, t.failure.Available = cause.Needed, cause.Available
+	}
+}
+
 // Next makes one turn: it selects a route, reserves, calls the model and settles,
 // and after a failure decides what to do, until a response is usable or the run
 // ends. The returned turn is the run's last if it has an Outcome.
@@ -116,7 +128,8 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 	if ctx.Err() != nil {
 		return onceward.Turn{}, false
 	}
-	f := onceward.NewFailure(onceward.ClassNoRoute, onceward.PhasePrepare, "no candidate passed selection")
+	cause := onceward.NoRoute(decision.Dropped)
+	f := onceward.NewFailure(onceward.ClassNoRoute, onceward.PhasePrepare, cause.Message) // the ledger's word for a selection
 	f.NotSent = true
 	r.attempts = append(r.attempts, onceward.AttemptRecord{
 		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Failure: f,
@@ -126,13 +139,11 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 		return r.end(t, onceward.OutcomeBudgetExhausted, why), true
 	}
 	if r.plan.State != nil {
-		return r.awaitOwner(ctx, t, decision.RetryAt)
+		return r.awaitOwner(ctx, t, decision.RetryAt, cause)
 	}
 	if decision.RetryAt.IsZero() || !decision.RetryAt.Before(r.deadline()) {
-		if t.failure == nil {
-			t.failure = f
-		}
-		return r.degrade(t, "no route is left"), true
+		t.because(cause)
+		return r.degrade(t, "no route is left: "+cause.Message), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, "", fmt.Sprintf("a resource, until %s", decision.RetryAt.UTC().Format(time.RFC3339)))
 	pause := min(stretched(max(decision.RetryAt.Sub(now), minWait), now.Sub(t.begun)), max(r.deadline().Sub(now), minWait))
@@ -144,14 +155,16 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 // awaitOwner waits for the one resource that holds the run's state. The wait is
 // not machine time. An owner that will not come back by itself ends the run: its
 // state cannot be carried to another resource.
-func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time) (onceward.Turn, bool) {
+func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time, cause *onceward.Failure) (onceward.Turn, bool) {
 	owner := r.plan.State.Resource
 	if again.IsZero() {
+		t.because(cause)
 		return r.end(t, onceward.OutcomeUnavailable, "not portable: the run's state lives on "+owner+", which cannot serve it"), true
 	}
 	now := workflow.Now(ctx)
 	left := r.plan.Budget.PeopleDeadline - r.owned
 	if pause := again.Sub(now); pause > left {
+		t.because(cause)
 		return r.end(t, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, is not back before %s", owner, again.UTC().Format(time.RFC3339))), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
