@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -302,7 +303,7 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 	} else {
 		t.failed = append(t.failed, route.Resource)
 	}
-	step, why := Decide(Situation{Failure: f, Committed: r.committed, Pinned: r.plan.State != nil, Repairs: t.repairs, NotSent: t.notSent})
+	step, why := Decide(Situation{Failure: f, Committed: r.committed, Pinned: r.plan.State != nil, Repairs: r.repairs(t), NotSent: t.notSent})
 	switch step {
 	case StepStop:
 		if f.NotSent {
@@ -312,7 +313,7 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 	case StepRepair:
 		t.repair = f.Repair
 		t.repairs = append(t.repairs, f.Repair)
-		if lasting(f.Repair) {
+		if lasting(f.Repair) && !tried([]onceward.Repair{r.repair}, f.Repair) { // the wider one stays
 			r.repair = f.Repair
 		}
 	case StepNext:
@@ -324,6 +325,15 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 		}
 	}
 	return onceward.Turn{}, false
+}
+
+// repairs are those of the turn, and the one that the last attempt was made with
+// since an earlier turn: it did not help again.
+func (r *Run) repairs(t *turnState) []onceward.Repair {
+	if n := len(r.attempts); n > 0 && r.attempts[n-1].Repair != onceward.RepairNone {
+		return append(slices.Clone(t.repairs), r.attempts[n-1].Repair)
+	}
+	return t.repairs
 }
 
 // exclude keeps one entry for each (resource, model): the newest soft one, and
