@@ -16,7 +16,7 @@ const (
 // says little of a small one, whose index and digest are longer than itself.
 func (i Item) Encoded() int {
 	n := itemFrame + len(i.Raw) + quoted(i.Type) + quoted(i.Digest)
-	for _, s := range []string{i.ID, i.CallID, i.Boundary} {
+	for _, s := range []string{i.ID, i.CallID, i.Boundary, i.MintedBy, i.MintedIn} {
 		if s != "" {
 			n += keyFrame + quoted(s)
 		}

@@ -105,8 +105,12 @@ type Failure struct {
 	Repair               Repair        `json:"repair,omitempty"`
 	Resource             string        `json:"resource,omitempty"`
 	Deployment           string        `json:"deployment,omitempty"`
-	HTTPStatus           int           `json:"http_status,omitempty"`
-	Message              string        `json:"message,omitempty"` // redacted, at most MaxFailureMessage bytes
+	// Needed and Available are input tokens, of a request that no candidate of a
+	// selection has room for.
+	Needed     int    `json:"needed,omitempty"`
+	Available  int    `json:"available,omitempty"`
+	HTTPStatus int    `json:"http_status,omitempty"`
+	Message    string `json:"message,omitempty"` // redacted, at most MaxFailureMessage bytes
 }
 
 // NewFailure returns a Failure with the defaults of its class from the class

@@ -25,7 +25,13 @@ type Item struct {
 	ID       string          `json:"id,omitempty"`
 	CallID   string          `json:"call_id,omitempty"`
 	Boundary string          `json:"boundary,omitempty"` // the encryption boundary that minted it, for items only that boundary can read
-	Digest   string          `json:"digest"`             // hex SHA-256 of Raw
+	// MintedBy and MintedIn are the resource that gave the item and its id, and the
+	// encryption boundary of that resource, as they were then. Both are empty for
+	// items made on our side, and for those that an older release wrote down;
+	// MintedIn is empty as well for a resource that shares no boundary.
+	MintedBy string `json:"minted_by,omitempty"`
+	MintedIn string `json:"minted_in,omitempty"`
+	Digest   string `json:"digest"` // hex SHA-256 of Raw
 }
 
 // NewItem canonicalises raw and indexes it. boundary is the encryption boundary

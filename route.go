@@ -60,14 +60,6 @@ type Route struct {
 	Repair          Repair   `json:"repair,omitempty"`          // that selection has applied to the output limit
 }
 
-// Dropped is a candidate that selection passed over.
-type Dropped struct {
-	Resource string `json:"resource"`
-	Model    string `json:"model,omitempty"`
-	Step     string `json:"step"`
-	Reason   string `json:"reason"`
-}
-
 // Decision is the outcome of a selection. Route is nil when nothing passed; then
 // RetryAt, if not zero, is when the first dropped candidate may be back.
 type Decision struct {
@@ -95,8 +87,12 @@ type OutputDecl struct {
 // Timeouts of one attempt.
 type Timeouts struct {
 	FirstEvent time.Duration `json:"first_event"` // from sending to the first event, or to the headers of a JSON answer
-	Idle       time.Duration `json:"idle"`        // between two events
-	Attempt    time.Duration `json:"attempt"`     // the whole attempt
+	Idle       time.Duration `json:"idle"`        // between two events that bring the answer on
+	// Silence is how long a connection that has sent its headers may bring not a
+	// byte. It is for hosts that send keepalives, and must be longer than their
+	// pauses; zero is none, because other hosts say nothing while a model thinks.
+	Silence time.Duration `json:"silence,omitempty"`
+	Attempt time.Duration `json:"attempt"` // the whole attempt
 }
 
 // ModelRequest is one attempt as the router sends it: exactly one HTTP request.

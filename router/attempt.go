@@ -16,14 +16,6 @@ import (
 	"github.com/onceward/onceward/router/wire"
 )
 
-// The clocks of an attempt, as causes of its context's end.
-var (
-	errFirstEvent = errors.New("no first event in time")
-	errIdle       = errors.New("no further event in time")
-	errAttempt    = errors.New("not finished in time")
-	errFinished   = errors.New("finished")
-)
-
 // attempt is one request and its answer. It belongs to the goroutine of Call;
 // only the trace fields are written by others.
 type attempt struct {
@@ -40,6 +32,7 @@ type attempt struct {
 	caller context.Context
 	cancel context.CancelCauseFunc
 	clock  *time.Timer  // first event, then idle, then drain; the attempt's end before each
+	silent *time.Timer  // runs while not a byte comes; nil: nobody asked
 	late   atomic.Value // the cause of the request's end when the clock runs out
 	ends   time.Time    // the attempt, whatever comes
 	woken  bool         // bytes have come since the clock was set
@@ -147,7 +140,7 @@ func (a *attempt) broken(err error, phase onceward.Phase) *onceward.Failure {
 	}
 	switch cause := context.Cause(a.ctx); {
 	case cause == nil:
-	case errors.Is(cause, errFirstEvent), errors.Is(cause, errIdle), errors.Is(cause, errAttempt):
+	case errors.Is(cause, errFirstEvent), errors.Is(cause, errIdle), errors.Is(cause, errSilent), errors.Is(cause, errAttempt):
 		f := a.failure(onceward.ClassTimeout, phase, cause.Error())
 		f.ModelResult = a.modelResult(phase)
 		return f

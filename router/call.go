@@ -49,7 +49,7 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 	req.Items = items
 	to := r.endpoints[c.Name]
 	rendered, err := to.protocol.render(req, wire.Target{
-		Deployment: c.Deployment, Boundary: c.Boundary, Capability: c.Capability, MaxOutputTokens: output,
+		Resource: c.Name, Deployment: c.Deployment, Boundary: c.Boundary, Capability: c.Capability, MaxOutputTokens: output,
 	})
 	if err != nil {
 		return unsent, unrendered(err)
@@ -69,6 +69,9 @@ func (r *Router) call(ctx context.Context, req onceward.ModelRequest) (onceward.
 		ceiling: max(req.Route.Ceiling, c.Price.Ceiling(input, output)),
 	}
 	a.response.ReasoningStripped, a.response.Notices = rendered.Stripped, linted
+	if rendered.Notice != "" {
+		a.notice(rendered.Notice)
+	}
 	f := a.run(ctx)
 	markAppended(req, f)
 	a.settle(f)

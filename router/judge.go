@@ -77,6 +77,7 @@ func (a *attempt) take(answer wire.Answer) *onceward.Failure {
 		if err != nil {
 			return invalid(err)
 		}
+		item.MintedBy, item.MintedIn = a.candidate.Name, a.candidate.Boundary
 		if wire.Sealed(item) {
 			item.Boundary = a.candidate.Boundary
 		}

@@ -31,6 +31,7 @@ type collector interface {
 	// Add returns true with the event after which nothing more is of interest.
 	Add(wire.Event) (end bool, err error)
 	Count() int  // of events
+	Steps() int  // of those that brought the answer on: a keepalive is none
 	Begun() bool // the first output has come
 	Ended() bool // the answer is over: what may still come is about it
 	Completed() bool
@@ -82,6 +83,7 @@ func (s *responseStream) Add(ev wire.Event) (bool, error) {
 }
 
 func (s *responseStream) Count() int  { return s.Events }
+func (s *responseStream) Steps() int  { return s.Stream.Steps }
 func (s *responseStream) Begun() bool { return s.Started }
 func (s *responseStream) Ended() bool { return s.ended }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,17 +40,18 @@ func (a *attempt) read(res *http.Response, err error) *onceward.Failure {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, classify.MaxBody)) // what came of it is enough
 		return a.classify(classify.HTTP, body, nil)
 	}
+	defer a.listen()()
 	in := readers.Get().(*bufio.Reader)
 	in.Reset(&waking{res.Body, a})
 	defer func() {
 		in.Reset(nil) // the pool must not hold the answer
 		readers.Put(in)
 	}()
-	begin, err := in.Peek(1)
-	if err != nil && !errors.Is(err, io.EOF) {
+	events, err := sniff(res.Header.Get("Content-Type"), in)
+	if err != nil {
 		return a.broken(err, onceward.PhaseSent)
 	}
-	if isStream(res.Header.Get("Content-Type"), begin) {
+	if events {
 		return a.readStream(in)
 	}
 	a.firstEvent()
@@ -64,36 +64,6 @@ func (a *attempt) read(res *http.Response, err error) *onceward.Failure {
 
 // readers keeps the buffers of answers.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
-
-// waking notes that something came: the events of one read share a setting of
-// the clock, which costs as much as reading a small event.
-type waking struct {
-	in io.Reader
-	a  *attempt
-}
-
-// Read implements io.Reader.
-func (w *waking) Read(p []byte) (int, error) {
-	n, err := w.in.Read(p)
-	w.a.woken = true
-	return n, err
-}
-
-// isStream tells events from a JSON answer. Hosts mislabel both, so the first
-// byte counts as well.
-func isStream(contentType string, begin []byte) bool {
-	labelled := strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "text/event-stream")
-	if len(begin) == 0 {
-		return labelled
-	}
-	switch begin[0] {
-	case '{', '[', '<':
-		return false
-	case ':', 'd', 'e', 'i', 'r': // comment, data, event, id, retry
-		return labelled || !strings.Contains(contentType, "html")
-	}
-	return labelled
-}
 
 // ticking resets a clock with every read that brings something.
 type ticking struct {
@@ -132,13 +102,17 @@ func (a *attempt) readStream(in io.Reader) *onceward.Failure {
 		if a.stream.Count() == 0 {
 			a.firstEvent()
 		}
+		before := a.stream.Steps()
 		end, err := a.stream.Add(ev)
-		if a.woken || a.stream.Ended() {
+		if a.woken && a.stream.Steps() > before || a.stream.Ended() {
 			a.woken = false
 			a.clock.Reset(a.within(a.idle(), errIdle))
 		}
 		a.progress(a.phase())
-		if err != nil {
+		switch {
+		case errors.Is(err, wire.ErrTooLarge):
+			return a.failure(onceward.ClassInvalidOutput, a.phase(), err.Error())
+		case err != nil:
 			return a.failure(onceward.ClassNetwork, a.phase(), err.Error()) // bytes were lost or mixed on the way
 		}
 		if end {
@@ -151,7 +125,7 @@ func (a *attempt) readStream(in io.Reader) *onceward.Failure {
 	}
 }
 
-// idle is how long the next event may take.
+// idle is how long the next step may take.
 func (a *attempt) idle() time.Duration {
 	if a.stream.Ended() {
 		return min(a.limits.Idle, tailFor)

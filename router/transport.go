@@ -23,7 +23,7 @@ const maxErrorBody = 1 << 20
 func newTransport() http.RoundTripper {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: keepAlive}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
@@ -34,6 +34,10 @@ func newTransport() http.RoundTripper {
 		DisableCompression:     true,     // an event that waits in a compressor comes late
 	}
 }
+
+// keepAlive has the kernel find out within a minute that the other machine is gone.
+// It says nothing of a process there that hangs, nor of what is behind a proxy.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}
 
 // endpoint is a resource as requests reach it.
 type endpoint struct {

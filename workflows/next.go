@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -34,6 +35,18 @@ type turnState struct {
 	failure *onceward.Failure
 	failed  []string  // resource of each failed attempt
 	begun   time.Time // of the wait for a route; zero after an attempt
+}
+
+// because keeps the cause of a selection that found nothing, unless an attempt of
+// the turn has said more: what a resource answered is nearer to the truth than that
+// it is passed over since.
+func (t *turnState) because(cause *onceward.Failure) {
+	switch {
+	case t.failure == nil:
+		t.failure = cause
+	case t.failure.Class == cause.Class && t.failure.Needed == 0:
+		t.failure.Needed, t.failure.Available = cause.Needed, cause.Available
+	}
 }
 
 // Next makes one turn: it selects a route, reserves, calls the model and settles,
@@ -119,7 +132,8 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 	if ctx.Err() != nil {
 		return onceward.Turn{}, false
 	}
-	f := onceward.NewFailure(onceward.ClassNoRoute, onceward.PhasePrepare, "no candidate passed selection")
+	cause := onceward.NoRoute(decision.Dropped)
+	f := onceward.NewFailure(onceward.ClassNoRoute, onceward.PhasePrepare, cause.Message) // the ledger's word for a selection
 	f.NotSent = true
 	r.attempts = append(r.attempts, onceward.AttemptRecord{
 		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Failure: f,
@@ -129,13 +143,11 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 		return r.end(t, onceward.OutcomeBudgetExhausted, why), true
 	}
 	if r.plan.State != nil {
-		return r.awaitOwner(ctx, t, decision.RetryAt)
+		return r.awaitOwner(ctx, t, decision.RetryAt, cause)
 	}
 	if decision.RetryAt.IsZero() || !decision.RetryAt.Before(r.deadline()) {
-		if t.failure == nil {
-			t.failure = f
-		}
-		return r.degrade(t, "no route is left"), true
+		t.because(cause)
+		return r.degrade(t, "no route is left: "+cause.Message), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, "", fmt.Sprintf("a resource, until %s", decision.RetryAt.UTC().Format(time.RFC3339)))
 	pause := min(stretched(max(decision.RetryAt.Sub(now), minWait), now.Sub(t.begun)), max(r.deadline().Sub(now), minWait))
@@ -147,14 +159,16 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 // awaitOwner waits for the one resource that holds the run's state. The wait is
 // not machine time. An owner that will not come back by itself ends the run: its
 // state cannot be carried to another resource.
-func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time) (onceward.Turn, bool) {
+func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time, cause *onceward.Failure) (onceward.Turn, bool) {
 	owner := r.plan.State.Resource
 	if again.IsZero() {
+		t.because(cause)
 		return r.end(t, onceward.OutcomeUnavailable, "not portable: the run's state lives on "+owner+", which cannot serve it"), true
 	}
 	now := workflow.Now(ctx)
 	left := r.plan.Budget.PeopleDeadline - r.owned
 	if pause := again.Sub(now); pause > left {
+		t.because(cause)
 		return r.end(t, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, is not back before %s", owner, again.UTC().Format(time.RFC3339))), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
@@ -298,7 +312,7 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 	} else {
 		t.failed = append(t.failed, route.Resource)
 	}
-	step, why := Decide(Situation{Failure: f, Committed: r.committed, Pinned: r.plan.State != nil, Repairs: t.repairs, NotSent: t.notSent})
+	step, why := Decide(Situation{Failure: f, Committed: r.committed, Pinned: r.plan.State != nil, Repairs: r.repairs(t), NotSent: t.notSent})
 	switch step {
 	case StepStop:
 		if f.NotSent {
@@ -308,7 +322,7 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 	case StepRepair:
 		t.repair = f.Repair
 		t.repairs = append(t.repairs, f.Repair)
-		if lasting(f.Repair) {
+		if lasting(f.Repair) && !tried([]onceward.Repair{r.repair}, f.Repair) { // the wider one stays
 			r.repair = f.Repair
 		}
 	case StepNext:
@@ -320,6 +334,15 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 		}
 	}
 	return onceward.Turn{}, false
+}
+
+// repairs are those of the turn, and the one that the last attempt was made with
+// since an earlier turn: it did not help again.
+func (r *Run) repairs(t *turnState) []onceward.Repair {
+	if n := len(r.attempts); n > 0 && r.attempts[n-1].Repair != onceward.RepairNone {
+		return append(slices.Clone(t.repairs), r.attempts[n-1].Repair)
+	}
+	return t.repairs
 }
 
 // exclude keeps one entry for each (resource, model): the newest soft one, and

@@ -51,7 +51,7 @@ func Decide(s Situation) (Step, string) {
 		return StepStop, "not portable: the state the run was started with is gone"
 	case f.ProviderStateCreated:
 		return StepStop, "the resource may hold this attempt already, and asking again could add it twice"
-	case f.Repair != onceward.RepairNone && !slices.Contains(s.Repairs, f.Repair):
+	case f.Repair != onceward.RepairNone && !tried(s.Repairs, f.Repair):
 		return StepRepair, string(f.Repair)
 	case f.Class == onceward.ClassUnknown && (s.Committed || s.Pinned):
 		return StepStop, "an unknown failure after a committed side effect, or with state on the resource"
@@ -67,6 +67,12 @@ func Decide(s Situation) (Step, string) {
 		return StepNext, "the same resource may serve it later"
 	}
 	return StepStop, "neither another resource nor a retry can help"
+}
+
+// tried reports whether a repair has been made. Reasoning that is left out takes
+// every id along.
+func tried(repairs []onceward.Repair, repair onceward.Repair) bool {
+	return slices.Contains(repairs, repair) || repair == onceward.RepairStripIDs && slices.Contains(repairs, onceward.RepairStripReasoning)
 }
 
 // lasting reports whether a repair is about items that stay in the transcript:

@@ -88,6 +88,34 @@ func TestRepairsOfTheTranscriptLast(t *testing.T) {
 	}
 }
 
+// E14: strip_ids is made once. Reasoning that was left out took the ids along, and
+// so did a repair that lasts from an earlier turn.
+func TestRepairThatDidNotHelpIsNotMadeAgain(t *testing.T) {
+	refused := failure(onceward.ClassInvalidRequest)
+	refused.Repair = onceward.RepairStripIDs
+	for name, c := range map[string]struct {
+		repairs []onceward.Repair
+		want    Step
+	}{
+		"E14 an id is refused for the first time": {nil, StepRepair},
+		"E14 and again without any ids":           {[]onceward.Repair{onceward.RepairStripIDs}, StepStop},
+		"and after reasoning was left out":        {[]onceward.Repair{onceward.RepairStripReasoning}, StepStop},
+		"after another repair":                    {[]onceward.Repair{onceward.RepairHistory}, StepRepair},
+	} {
+		if got, why := Decide(Situation{Failure: refused, Repairs: c.repairs}); got != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, got, why, c.want)
+		}
+	}
+	sealed := failure(onceward.ClassUndecryptableReasoning)
+	if got, _ := Decide(Situation{Failure: sealed, Repairs: []onceward.Repair{onceward.RepairStripIDs}}); got != StepRepair {
+		t.Errorf("reasoning that cannot be read after strip_ids: %s", got)
+	}
+	r := &Run{attempts: []onceward.AttemptRecord{{Repair: onceward.RepairStripIDs}}}
+	if got := r.repairs(&turnState{}); !slices.Contains(got, onceward.RepairStripIDs) {
+		t.Errorf("the repair of an earlier turn is not among %v", got)
+	}
+}
+
 func TestNoRouteForLackOfMoneyIsTheBudgetsEnd(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	dear := onceward.Dropped{Resource: "a", Model: "m", Step: "price", Reason: "may cost 0.040000 USD, 0.030000 left"}

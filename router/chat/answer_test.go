@@ -39,15 +39,17 @@ func TestAnswersBecomeItems(t *testing.T) {
 		events []string
 		want   []string
 	}{
-		"a text in pieces":                                {[]string{delta(`{"role":"assistant","content":""}`), delta(`{"content":"h"}`), delta(`{"content":"i"}`), stop, "[DONE]"}, []string{hi}},
-		"a text in parts":                                 {[]string{delta(`{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}`), stop}, []string{hi}},
-		"a whole JSON answer":                             {[]string{`{"id":"c1","object":"chat.completion","error":null,"choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"tool_calls":null},"finish_reason":"stop"}]}`}, []string{hi}},
-		"a message that repeats the deltas":               {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`}, []string{hi}},
-		"E10 a call that only the message at the end has": {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},"finish_reason":"stop"}]}`}, []string{hi, f}},
-		"E10 a custom call in pieces":                     {[]string{delta(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":"l"}}]}`), delta(`{"tool_calls":[{"index":0,"custom":{"input":"s"}}]}`), asked}, []string{`{"type":"custom_tool_call","call_id":"c","name":"sh","input":"ls"}`}},
-		"reasoning in the clear is left out":              {[]string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"hi"}`), stop}, []string{hi}},
-		"a second choice is nobody's":                     {[]string{delta(`{"content":"hi"}`), `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, stop}, []string{hi}},
-		"filters before the answer":                       {[]string{`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta(`{"content":"hi"}`), stop}, []string{hi}},
+		"a text in pieces":                                                {[]string{delta(`{"role":"assistant","content":""}`), delta(`{"content":"h"}`), delta(`{"content":"i"}`), stop, "[DONE]"}, []string{hi}},
+		"a text in parts":                                                 {[]string{delta(`{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}`), stop}, []string{hi}},
+		"a whole JSON answer":                                             {[]string{`{"id":"c1","object":"chat.completion","error":null,"choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"tool_calls":null},"finish_reason":"stop"}]}`}, []string{hi}},
+		"a message that repeats the deltas":                               {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`}, []string{hi}},
+		"E10 a custom call in pieces":                                     {[]string{delta(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":"l"}}]}`), delta(`{"tool_calls":[{"index":0,"custom":{"input":"s"}}]}`), asked}, []string{`{"type":"custom_tool_call","call_id":"c","name":"sh","input":"ls"}`}},
+		"E16 a call that only the message at the end has":                 {[]string{delta(`{"content":"hi"}`), `{"choices":[{"message":{"content":"hi","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]},"finish_reason":"tool_calls"}]}`}, []string{hi, f}},
+		"E16 a call that the message at the end repeats under another id": {[]string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`), `{"choices":[{"message":{"content":"hi","tool_calls":[{"id":"z","function":{"name":"f","arguments":"{\"x\":1}"}}]},"finish_reason":"tool_calls"}]}`}, []string{hi, f}},
+		"E16 a call that comes twice under one id is one":                 {[]string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`), asked}, []string{f}},
+		"reasoning in the clear is left out":                              {[]string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"hi"}`), stop}, []string{hi}},
+		"a second choice is nobody's":                                     {[]string{delta(`{"content":"hi"}`), `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, stop}, []string{hi}},
+		"filters before the answer":                                       {[]string{`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta(`{"content":"hi"}`), stop}, []string{hi}},
 		"calls in pieces": {[]string{
 			delta(`{"content":"hi","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]}`),
 			delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}`), delta(`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`),
@@ -99,7 +101,7 @@ func TestBrokenCallsAreRefusedAndNeverRepaired(t *testing.T) {
 	for name, d := range map[string]string{
 		"arguments cut":              `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": \"unt"}}]}`,
 		"arguments that are no JSON": `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"amount 12"}}]}`,
-		"one id for two calls":       `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"f","arguments":"{}"}}]}`,
+		"one id for two calls":       `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`,
 		"two names for one call":     `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"name":"g","arguments":""}}]}`,
 	} {
 		s := stream(t, delta(d), `{"choices":[{"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":7,"completion_tokens":2}}`)

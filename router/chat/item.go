@@ -104,12 +104,12 @@ func textOf(item string, value json.RawMessage, separator string) (string, error
 	return strings.Join(texts, separator), nil
 }
 
-// argumentsOf returns the arguments of a call as text. Blank means none, and
-// hosts want an object. Some hosts send the object itself.
+// argumentsOf returns the arguments of a call as text. Some hosts send the object
+// itself.
 func argumentsOf(value json.RawMessage) (string, error) {
 	value = bytes.TrimSpace(value)
 	if len(value) == 0 || string(value) == "null" {
-		return "{}", nil
+		return "", nil
 	}
 	if value[0] == '{' {
 		return string(value), nil
@@ -117,9 +117,6 @@ func argumentsOf(value json.RawMessage) (string, error) {
 	var s string
 	if err := json.Unmarshal(value, &s); err != nil {
 		return "", err
-	}
-	if strings.TrimSpace(s) == "" {
-		return "{}", nil
 	}
 	return s, nil
 }

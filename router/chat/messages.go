@@ -47,12 +47,12 @@ type wireItem struct {
 
 // messagesOf renders instructions and transcript. stripped reports that
 // encrypted reasoning was left out.
-func messagesOf(req onceward.ModelRequest, compatible bool) (messages []message, stripped bool, err error) {
+func messagesOf(req onceward.ModelRequest, compatible bool, f *wire.Fit) (messages []message, stripped bool, err error) {
 	c := conversation{outputs: map[string][]string{}, calls: map[string]bool{}}
 	if req.Instructions != "" {
 		c.say("system", req.Instructions)
 	}
-	if stripped, err = c.read(req); err != nil {
+	if stripped, err = c.read(req, f); err != nil {
 		return nil, stripped, err
 	}
 	for _, it := range c.at {
@@ -84,12 +84,11 @@ func messagesOf(req onceward.ModelRequest, compatible bool) (messages []message,
 }
 
 // read decodes the items that are carried, and pairs outputs with calls.
-func (c *conversation) read(req onceward.ModelRequest) (stripped bool, err error) {
+func (c *conversation) read(req onceward.ModelRequest, f *wire.Fit) (stripped bool, err error) {
 	var drop map[int]bool
 	if req.Repair == onceward.RepairHistory {
 		drop = wire.Orphans(req.Items)
 	}
-	ids := wire.NewCallIDs(maxCallID)
 	for i, item := range req.Items {
 		if item.Type == onceward.ItemManifest || drop[i] {
 			continue
@@ -102,9 +101,10 @@ func (c *conversation) read(req onceward.ModelRequest) (stripped bool, err error
 		if it.content, err = readItem(item); err != nil {
 			return stripped, err
 		}
-		it.callID = ids.Next(item)
+		it.callID = f.CallID(item)
 		switch it.kind {
 		case kindCall:
+			it.name, it.text = f.Name(it.name), f.Arguments(it.text)
 			c.calls[it.callID] = true
 		case kindOutput:
 			c.outputs[it.callID] = append(c.outputs[it.callID], it.text)

@@ -63,7 +63,7 @@ func shuffled(t *rapid.T) (items []onceward.Item, want map[string]string) {
 func TestNoCallAndNoOutputIsLostOrLeavesItsPair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		items, want := shuffled(t)
-		messages, _, err := messagesOf(onceward.ModelRequest{Items: items}, true)
+		messages, _, err := messagesOf(onceward.ModelRequest{Items: items}, true, fitting(onceward.RepairNone))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestAnswersComeBackAsTheyWere(t *testing.T) {
 			}
 			items = append(items, item)
 		}
-		messages, _, err := messagesOf(onceward.ModelRequest{Items: items}, false)
+		messages, _, err := messagesOf(onceward.ModelRequest{Items: items}, false, fitting(onceward.RepairNone))
 		if err != nil || len(messages) != 1 {
 			t.Fatalf("%+v, %v", messages, err)
 		}

@@ -71,7 +71,8 @@ func Render(req onceward.ModelRequest, to Target) (wire.Rendered, error) {
 	case req.PreviousResponseID != "":
 		return wire.Rendered{}, &Unsupported{Item: "request", Part: "a previous response"}
 	}
-	messages, stripped, err := messagesOf(req, to.Compatible)
+	f := wire.NewFit(to.Target, req.Repair, maxCallID)
+	messages, stripped, err := messagesOf(req, to.Compatible, f)
 	if err != nil {
 		return wire.Rendered{}, err
 	}
@@ -105,5 +106,5 @@ func Render(req onceward.ModelRequest, to Target) (wire.Rendered, error) {
 	if err != nil {
 		return wire.Rendered{}, fmt.Errorf("render request: %w", err)
 	}
-	return wire.Rendered{Body: raw, Stripped: stripped}, nil
+	return wire.Rendered{Body: raw, Stripped: stripped, Notice: f.Notice()}, nil
 }

@@ -80,7 +80,7 @@ func TestItemsBecomeMessages(t *testing.T) {
 		"the manifest is ours":                 {in: []string{`{"type":"onceward_manifest"}`, user}, want: []string{mUser}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, stripped, err := messagesOf(onceward.ModelRequest{Items: transcript(t, c.in...), Repair: c.repair}, c.compatible)
+			got, stripped, err := messagesOf(onceward.ModelRequest{Items: transcript(t, c.in...), Repair: c.repair}, c.compatible, fitting(c.repair))
 			if err != nil || stripped {
 				t.Fatalf("stripped %v, %v", stripped, err)
 			}
@@ -166,13 +166,15 @@ func TestRequestHasWhatEachKindOfHostKnows(t *testing.T) {
 	}
 }
 
+func fitting(repair onceward.Repair) *wire.Fit { return wire.NewFit(wire.Target{}, repair, maxCallID) }
+
 func TestCallIDsFitTheHostAndJoinTheirOutputs(t *testing.T) {
 	long := strings.Repeat("x", 84)
 	items := transcript(t,
 		`{"type":"function_call","call_id":"`+long+`","name":"f","arguments":"{}"}`, `{"type":"function_call_output","call_id":"`+long+`","output":"1"}`,
 		`{"type":"function_call","call_id":"call_0","name":"f","arguments":"{}"}`, `{"type":"function_call_output","call_id":"call_0","output":"2"}`,
 		`{"type":"function_call","call_id":"call_0","name":"f","arguments":"{}"}`, `{"type":"function_call_output","call_id":"call_0","output":"3"}`)
-	got, _, err := messagesOf(onceward.ModelRequest{Items: items}, true)
+	got, _, err := messagesOf(onceward.ModelRequest{Items: items}, true, fitting(onceward.RepairNone))
 	if err != nil || len(got) != 6 {
 		t.Fatalf("%+v, %v", got, err)
 	}

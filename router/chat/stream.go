@@ -14,6 +14,7 @@ import (
 // as one event. The zero value is ready. It belongs to one goroutine.
 type Stream struct {
 	events  int
+	steps   int // of them that brought the answer on
 	begun   bool
 	failed  bool   // an error ended it
 	finish  string // why the model stopped
@@ -96,7 +97,11 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 	if model, _ := c.Model.(string); model != "" {
 		s.model = model
 	}
+	if s.events == 1 {
+		s.steps++
+	}
 	if filled(c.Usage) {
+		s.steps++
 		s.usage = c.Usage // json made a copy of it
 	}
 	for _, choice := range c.Choices {
@@ -108,10 +113,11 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 		case choice.Delta != nil:
 			s.say(choice.Delta)
 			s.streamed = s.begun
-		case choice.Message != nil && !s.begun: // else it repeats what was streamed
-			s.say(choice.Message)
-		case choice.Message != nil && len(s.calls) == 0: // it may hold calls that were not streamed
-			s.say(&piece{ToolCalls: choice.Message.ToolCalls, FunctionCall: choice.Message.FunctionCall})
+		case choice.Message != nil:
+			s.repeat(choice.Message)
+		}
+		if choice.Finish != "" {
+			s.steps++
 		}
 		if choice.Finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
 			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
@@ -124,6 +130,28 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 	return false, nil
 }
 
+// repeat takes the whole answer, which some hosts send at the end of a stream: of
+// each part what was not streamed.
+func (s *Stream) repeat(whole *piece) {
+	rest := *whole
+	if len(s.text) > 0 {
+		rest.Content = nil
+	}
+	if len(s.refusal) > 0 {
+		rest.Refusal = ""
+	}
+	if len(s.calls) > 0 {
+		rest.ToolCalls, rest.FunctionCall = nil, nil // under whatever id, it is the same call
+	}
+	s.say(&rest)
+}
+
+// step notes a piece of the answer.
+func (s *Stream) step() {
+	s.begun = true
+	s.steps++
+}
+
 func (s *Stream) say(p *piece) {
 	if filled(p.FunctionCall) {
 		s.begun, s.unserved = true, "call function_call of the older form"
@@ -132,18 +160,18 @@ func (s *Stream) say(p *piece) {
 		s.begun, s.unserved = true, kind
 	}
 	if text := plain(p.Content); text != "" {
-		s.begun = true
+		s.step()
 		s.text = append(s.text, text...)
 	}
 	if p.Refusal != "" {
-		s.begun = true
+		s.step()
 		s.refusal = append(s.refusal, p.Refusal...)
 	}
 	if filled(p.Reasoning) || filled(p.ReasoningContent) {
-		s.begun = true // it is paid for, and left out: no host takes another's back
+		s.step() // it is paid for, and left out: no host takes another's back
 	}
 	for _, tc := range p.ToolCalls {
-		s.begun = true
+		s.step()
 		s.call(tc)
 	}
 }
@@ -240,6 +268,10 @@ func filled(value json.RawMessage) bool {
 	}
 	return true
 }
+
+// Steps returns how many of the events brought the answer on: a piece of it, its
+// usage or its end. Some hosts send empty ones to keep the connection alive.
+func (s *Stream) Steps() int { return s.steps }
 
 // Count returns how many events have come.
 func (s *Stream) Count() int { return s.events }

@@ -6,6 +6,9 @@ import (
 	"github.com/onceward/onceward"
 )
 
+// refusedID is the path of an id, and that its value is what is refused.
+var refusedID = regexp.MustCompile(`(?:input|messages|content|tool_calls)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id\b[^\n]{0,80}(?:too long|maximum length|at most|max_length|begins with|start with|contains|pattern|characters|invalid)`)
+
 // stateRules are about items and ids of the request: histories that contradict
 // themselves, state that lives elsewhere, blobs that cannot be opened here. None
 // of it is a resource's health, whatever the status.
@@ -66,9 +69,14 @@ var stateRules = []rule{
 		any: []string{"currently operating on this conversation", "already has an active", "already has an active run", "another request is in progress", "another request with the same idempotency", "is currently being modified", "conversation is locked", "is still in progress"}},
 	{class: onceward.ClassStateConflict, codes: []string{"ConflictException", "conflict_error"}, when: is(409)},
 
+	// An id that this host does not take, of an item or of a call: long, foreign, of
+	// another form, or there twice.
+	{class: onceward.ClassInvalidRequest, strong: true, over: []override{repair(onceward.RepairStripIDs)},
+		any: []string{"duplicate item found", "duplicate item", "expected an id that begins with", "expected an id that contains", "tool call id was"}},
+	{class: onceward.ClassInvalidRequest, any: []string{"input", "messages", "tool_call"}, when: between(400, 422), over: []override{repair(onceward.RepairStripIDs)}, re: refusedID},
 	// A history whose parts do not fit together.
 	{class: onceward.ClassInvalidRequest, any: []string{"without its required"}, over: []override{repair(onceward.RepairStripIDs)}, strong: true},
-	{class: onceward.ClassInvalidRequest, strong: true, any: []string{"duplicate item found", "duplicate item", "expected an id that begins with", "expected an id that contains", "tool_use' ids must be unique", "'tool_use' ids must be unique", "roles must alternate", "must alternate between", "ensure that multiturn requests alternate",
+	{class: onceward.ClassInvalidRequest, strong: true, any: []string{"tool_use' ids must be unique", "'tool_use' ids must be unique", "roles must alternate", "must alternate between", "ensure that multiturn requests alternate",
 		"expected 'thinking' or 'redacted_thinking', but found", "must start with a thinking block", "final 'assistant' content cannot end with trailing whitespace", "all messages must have non-empty content", "text content blocks must be non-empty",
 		"first message must use the 'user' role", "a conversation must start with a user message", "unexpected role", "only the last message can be from the assistant", "expected last role user"}},
 	// A param path alone, or a call id that some hosts demand: a host's dialect.

@@ -3,6 +3,8 @@ package route
 import (
 	"fmt"
 	"math"
+
+	"github.com/onceward/onceward"
 )
 
 // Bounded load: a run leaves its resource when that has more than loadFactor
@@ -99,7 +101,7 @@ func (s *selection) overloaded(p *passed, bound float64) {
 			return
 		}
 	}
-	s.drop(p.Name, p.Model, StepLoad, reason, s.now)
+	s.drop(onceward.Dropped{Resource: p.Name, Model: p.Model, Step: StepLoad, Reason: reason, Causes: because(onceward.ClassOverloaded)}, s.now)
 }
 
 // lighter looks at two candidates and takes the one with less to do. Looking at

@@ -76,7 +76,7 @@ func (t *Table) Select(req *onceward.RouteRequest, now time.Time) onceward.Decis
 		for _, model := range req.Models {
 			all := t.byModel[model]
 			if len(all) == 0 {
-				s.drop("", model, StepRequirements, "no resource of the pool serves this model", time.Time{})
+				s.drop(onceward.Dropped{Model: model, Step: StepRequirements, Reason: "no resource of the pool serves this model", Causes: because(onceward.ClassModelUnavailable)}, time.Time{})
 				continue
 			}
 			left := room[:0]
@@ -96,11 +96,11 @@ func (t *Table) Select(req *onceward.RouteRequest, now time.Time) onceward.Decis
 // maxReason bounds a reason in bytes: a decision is part of the run's history.
 const maxReason = 200
 
-func (s *selection) drop(resource, model, step, reason string, again time.Time) {
-	if len(reason) > maxReason {
-		reason = strings.ToValidUTF8(reason[:maxReason], "")
+func (s *selection) drop(d onceward.Dropped, again time.Time) {
+	if len(d.Reason) > maxReason {
+		d.Reason = strings.ToValidUTF8(d.Reason[:maxReason], "")
 	}
-	s.dropped = append(s.dropped, onceward.Dropped{Resource: resource, Model: model, Step: step, Reason: reason})
+	s.dropped = append(s.dropped, d)
 	if !again.IsZero() && (s.again.IsZero() || again.Before(s.again)) {
 		s.again = again
 	}
@@ -109,8 +109,8 @@ func (s *selection) drop(resource, model, step, reason string, again time.Time) 
 // pass puts one candidate through the steps up to quota.
 func (s *selection) pass(c *Candidate) (passed, bool) {
 	req := s.req
-	no := func(step, reason string) (passed, bool) {
-		s.drop(c.Name, c.Model, step, reason, time.Time{})
+	no := func(step, reason string, causes ...onceward.Class) (passed, bool) {
+		s.drop(onceward.Dropped{Resource: c.Name, Model: c.Model, Step: step, Reason: reason, Causes: causes}, time.Time{})
 		return passed{}, false
 	}
 	if len(req.Resources) > 0 && !slices.Contains(req.Resources, c.Name) {
@@ -121,7 +121,7 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 	}
 	for _, boundary := range req.Sealed {
 		if boundary != c.Boundary {
-			return no(StepOwner, "a compaction item of "+boundary+" cannot be read here and is never left out")
+			return no(StepOwner, "a compaction item of "+boundary+" cannot be read here and is never left out", onceward.ClassResourceAffinity)
 		}
 	}
 	p := passed{Candidate: c, output: req.Requirements.OutputTokens}
@@ -129,7 +129,7 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 		inside := slices.Contains(req.Boundaries, c.Boundary)
 		p.strip = !inside || len(req.Boundaries) > 1
 		if !inside && req.CrossBoundary != CrossStrip && req.CrossBoundary != "" {
-			return no(StepBoundary, "reasoning of "+strings.Join(req.Boundaries, ", ")+" cannot be read here and may not be left out")
+			return no(StepBoundary, "reasoning of "+strings.Join(req.Boundaries, ", ")+" cannot be read here and may not be left out", onceward.ClassUndecryptableReasoning)
 		}
 	}
 	if req.Repair == onceward.RepairStripReasoning && len(req.Boundaries) > 0 {
@@ -138,7 +138,8 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 	if !met(&req.Requirements, s.input, p.output, &c.Capability, c.Region, c.SafetyPolicy) {
 		r := req.Requirements
 		r.InputTokens = s.input
-		return no(StepRequirements, strings.Join(r.Missing(c.Capability, c.Region, c.SafetyPolicy), "; "))
+		s.drop(unmet(r, c), time.Time{})
+		return passed{}, false
 	}
 	if p.output == 0 {
 		p.output = c.Capability.MaxOutputTokens
@@ -176,16 +177,16 @@ func (s *selection) included(c *Candidate) bool {
 		}
 		switch {
 		case e.Until.After(s.runNow):
-			s.drop(c.Name, c.Model, StepExcluded, "by this run after "+string(e.Class)+", until "+clock(e.Until), e.Until)
+			s.drop(excluded(c, e, "by this run after "+string(e.Class)+", until "+clock(e.Until)), e.Until)
 			return false
 		case e.Soft:
 			if e.Turn == s.req.Turn && !s.soft {
 				s.spared++
-				s.drop(c.Name, c.Model, StepExcluded, "in this turn after "+string(e.Class), time.Time{})
+				s.drop(excluded(c, e, "in this turn after "+string(e.Class)), time.Time{})
 				return false
 			}
 		case e.Until.IsZero():
-			s.drop(c.Name, c.Model, StepExcluded, "in this run after "+string(e.Class), time.Time{})
+			s.drop(excluded(c, e, "in this run after "+string(e.Class)), time.Time{})
 			return false
 		}
 	}
@@ -194,8 +195,8 @@ func (s *selection) included(c *Candidate) bool {
 
 // healthy applies what this process knows of the resource and the pair.
 func (s *selection) healthy(c *Candidate, output int) bool {
-	no := func(step, reason string, again time.Time) bool {
-		s.drop(c.Name, c.Model, step, reason, again)
+	no := func(step, reason string, again time.Time, cause onceward.Class) bool {
+		s.drop(onceward.Dropped{Resource: c.Name, Model: c.Model, Step: step, Reason: reason, Causes: because(cause)}, again)
 		return false
 	}
 	rh, ph, at := c.Resource.Health, c.Health, s.now.UnixNano()
@@ -204,24 +205,24 @@ func (s *selection) healthy(c *Candidate, output int) bool {
 		d = ph.Switch.Off(s.now)
 	}
 	if d != nil {
-		return no(StepDisabled, "since "+clock(d.Since)+": "+d.Reason, d.Until)
+		return no(StepDisabled, "since "+clock(d.Since)+": "+d.Reason, d.Until, d.Class)
 	}
 	if ok, again := ph.Breaker.Peek(at); !ok {
-		return no(StepBreaker, ph.Breaker.State(at)+", again at "+clock(time.Unix(0, again)), time.Unix(0, again))
+		return no(StepBreaker, ph.Breaker.State(at)+", again at "+clock(time.Unix(0, again)), time.Unix(0, again), onceward.ClassOverloaded)
 	}
 	for _, t := range [...]*health.Throttle{&rh.Throttle, &ph.Throttle} {
 		if ok, again := t.Peek(at); !ok {
-			return no(StepThrottled, "until "+clock(time.Unix(0, again)), time.Unix(0, again))
+			return no(StepThrottled, "until "+clock(time.Unix(0, again)), time.Unix(0, again), onceward.ClassRateLimited)
 		}
 	}
 	tokens := int64(s.input + output)
 	wait := max(rh.Requests.Wait(at, 1), ph.Requests.Wait(at, 1), rh.Tokens.Wait(at, tokens), ph.Tokens.Wait(at, tokens))
 	if wait > 0 {
 		again := s.now.Add(wait)
-		return no(StepQuota, fmt.Sprintf("%d tokens do not fit until %s", tokens, clock(again)), again)
+		return no(StepQuota, fmt.Sprintf("%d tokens do not fit until %s", tokens, clock(again)), again, onceward.ClassRateLimited)
 	}
 	if c.MaxInFlight > 0 && rh.InFlight.Load() >= c.MaxInFlight {
-		return no(StepLoad, fmt.Sprintf("%d requests in flight, at most %d", rh.InFlight.Load(), c.MaxInFlight), s.now.Add(time.Second))
+		return no(StepLoad, fmt.Sprintf("%d requests in flight, at most %d", rh.InFlight.Load(), c.MaxInFlight), s.now.Add(time.Second), onceward.ClassOverloaded)
 	}
 	return true
 }

@@ -2,10 +2,8 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/onceward/onceward"
@@ -22,13 +20,6 @@ type Answer struct {
 	Usage    onceward.Usage
 	Remarks                  // what else it says that a judge has to know
 	Filters  json.RawMessage // content_filters, which Azure adds
-}
-
-// entry is one output item while it is being collected.
-type entry struct {
-	index int
-	head  head
-	raw   json.RawMessage
 }
 
 // head is what identifies an item.
@@ -52,58 +43,6 @@ func headOf(raw []byte) head {
 		return true
 	})
 	return h
-}
-
-// same reports whether two records are of one item. Some hosts give an item
-// another id in every event, so position and type count as well.
-func (e entry) same(other entry) bool {
-	switch {
-	case e.head.Type != other.head.Type:
-		return false
-	case e.head.ID != "" && e.head.ID == other.head.ID:
-		return true
-	case e.head.CallID != "" && other.head.CallID != "":
-		return e.head.CallID == other.head.CallID && e.index == other.index
-	}
-	return e.index == other.index
-}
-
-// collect adds an item, or replaces the record of it that is there.
-func collect(list []entry, e entry) []entry {
-	for i := range list {
-		if list[i].same(e) {
-			e.index = list[i].index
-			list[i] = e
-			return list
-		}
-	}
-	return append(list, e)
-}
-
-// union joins what was streamed with the terminal snapshot. The snapshot wins
-// where it is filled: some hosts send encrypted reasoning only there, others
-// end with an empty snapshot after a full stream.
-func union(streamed, snapshot []entry) []json.RawMessage {
-	list := streamed
-	for _, s := range snapshot {
-		found := false
-		for i := range list {
-			if list[i].same(s) {
-				list[i].raw = fill(s.raw, list[i].raw)
-				found = true
-				break
-			}
-		}
-		if !found {
-			list = append(list, s)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
-	items := make([]json.RawMessage, len(list))
-	for i, e := range list {
-		items[i] = e.raw
-	}
-	return items
 }
 
 // fill returns the object first, with members of second where first has nothing.
@@ -195,9 +134,16 @@ func readAnswer(raw []byte, streamed []entry) (Answer, error) {
 	}
 	var snapshot []entry
 	for i, raw := range body.Output {
-		snapshot = collect(snapshot, entry{index: i, head: headOf(raw), raw: raw})
+		snapshot = append(snapshot, newEntry(i, raw))
 	}
-	a := Answer{ID: body.ID, Model: body.Model, Items: union(streamed, snapshot), Filters: body.Filters}
+	a := Answer{ID: body.ID, Model: body.Model, Filters: body.Filters}
+	if err := tooMany(len(body.Output)); err != nil {
+		a.count(body.Usage)
+		return a, err
+	}
+	for _, e := range merge(streamed, snapshot) {
+		a.Items = append(a.Items, e.raw)
+	}
 	a.count(body.Usage)
 	a.survey(raw)
 	return a, a.index()

@@ -30,7 +30,7 @@ func ours(item onceward.Item) bool {
 // unheld writes the input of a request in a conversation. Call ids go out as the
 // model wrote them, because the conversation holds the calls under these; and no
 // repair of the history applies, because its other half is there.
-func (w *writer) unheld(items []onceward.Item, to Target) error {
+func (w *writer) unheld(items []onceward.Item, f *Fit) error {
 	w.raw(`,"input":[`)
 	first := true
 	for _, item := range Unheld(items) {
@@ -41,7 +41,7 @@ func (w *writer) unheld(items []onceward.Item, to Target) error {
 			w.raw(`,`)
 		}
 		first = false
-		if err := w.item(item, item.CallID, false, to.Capability.ListOutput); err != nil {
+		if err := w.item(f, item, item.CallID, false); err != nil {
 			return err
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// place is what an event says of the item that it is about.
-type place struct{ index, id, item, delta, response []byte }
+// about is what an event says of the item that it is about.
+type about struct{ index, id, item, delta, response []byte }
 
 // piece is what came of one item before the end of the stream.
 type piece struct {
@@ -32,7 +32,7 @@ type pieces struct {
 // maxPieces bounds what is followed; no answer has more items.
 const maxPieces = 4096
 
-func (p *pieces) see(typ []byte, at place) {
+func (p *pieces) see(typ []byte, at about) {
 	switch {
 	case string(typ) == "response.output_item.added":
 		p.partial = true
@@ -74,7 +74,7 @@ func kindOfDelta(typ []byte) string {
 }
 
 // of finds the item of an event, by its place and else by its id.
-func (p *pieces) of(at place) *piece {
+func (p *pieces) of(at about) *piece {
 	index := -1
 	if !setCount(&index, at.index) {
 		index = -1

@@ -1,60 +1,10 @@
 package wire
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"strconv"
 	"strings"
 
 	"github.com/onceward/onceward"
 )
-
-// maxCallID is the longest call id that every host of the Responses API takes.
-const maxCallID = 64
-
-// CallIDs maps the call ids of a transcript to what goes on the wire. Some
-// hosts use longer ids than others take, and some count from call_0 again in
-// every response. Call and output get the same id, and the same one in every
-// turn; the transcript keeps what the model wrote. Make it with NewCallIDs; it
-// belongs to one goroutine.
-type CallIDs struct {
-	longest int
-	seen    map[string]int // how many calls have had the id so far
-}
-
-// NewCallIDs returns the map of one transcript to ids of at most longest bytes,
-// which must be 15 or more.
-func NewCallIDs(longest int) *CallIDs {
-	return &CallIDs{longest: longest, seen: map[string]int{}}
-}
-
-// Next returns the wire id of an item's call id, in the order of the transcript.
-func (c *CallIDs) Next(item onceward.Item) string {
-	id := item.CallID
-	if id == "" {
-		return ""
-	}
-	if strings.HasSuffix(item.Type, "_call") {
-		c.seen[id]++
-	}
-	if n := c.seen[id]; n > 1 {
-		return c.digest(id + "\x00" + strconv.Itoa(n))
-	}
-	if len(id) > c.longest {
-		return c.digest(id)
-	}
-	return id
-}
-
-func (c *CallIDs) digest(s string) string {
-	id := digestID(s)
-	return id[:min(len(id), c.longest)]
-}
-
-func digestID(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return "call_" + hex.EncodeToString(sum[:20])
-}
 
 // isCall reports whether an item is a call that our side must answer.
 func isCall(typ string) bool { return typ == "function_call" || typ == "custom_tool_call" }

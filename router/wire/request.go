@@ -14,6 +14,7 @@ import (
 
 // Target is the deployment that a request is rendered for.
 type Target struct {
+	Resource        string
 	Deployment      string
 	Boundary        string
 	Capability      onceward.Capability
@@ -23,7 +24,8 @@ type Target struct {
 // Rendered is a request body.
 type Rendered struct {
 	Body     []byte
-	Stripped bool // encrypted reasoning was left out
+	Stripped bool   // encrypted reasoning was left out
+	Notice   string // what was fitted to the target, for the trail; empty is nothing
 }
 
 // Render writes the body of one attempt. It is stateless: store is false, no
@@ -41,7 +43,8 @@ func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 	if req.Instructions != "" {
 		w.raw(`,"instructions":`).str(req.Instructions)
 	}
-	stripped, err := w.input(req, to)
+	f := NewFit(to, req.Repair, maxCallID)
+	stripped, err := w.input(req, to, f)
 	if err != nil {
 		return Rendered{}, err
 	}
@@ -72,7 +75,7 @@ func Render(req onceward.ModelRequest, to Target) (Rendered, error) {
 		w.raw(`,"prompt_cache_key":`).str(CacheKey(req.RunKey))
 	}
 	w.raw(`}`)
-	return Rendered{Body: w.buf, Stripped: stripped}, nil
+	return Rendered{Body: w.buf, Stripped: stripped, Notice: f.Notice()}, nil
 }
 
 // CacheKey returns the key under which hosts keep a run's prompt. It is a
@@ -136,32 +139,24 @@ func (w *writer) tools(tools []onceward.ToolDecl, c onceward.Capability) error {
 	return nil
 }
 
-func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err error) {
+func (w *writer) input(req onceward.ModelRequest, to Target, f *Fit) (stripped bool, err error) {
 	if req.Conversation != "" {
-		return false, w.unheld(req.Items, to)
+		return false, w.unheld(req.Items, f)
 	}
 	var drop map[int]bool
 	if req.Repair == onceward.RepairHistory {
 		drop = Orphans(req.Items)
 	}
-	omitIDs := to.Capability.OmitReasoningIDs || req.Repair == onceward.RepairStripIDs
-	// An item with an id wants the reasoning item it was made with. Without that
-	// one its own id must go too.
-	lonely := false
-	ids := NewCallIDs(maxCallID)
+	f.plan(req.Items)
 	w.raw(`,"input":[`)
 	first := true
 	for i, item := range req.Items {
 		if item.Type == onceward.ItemManifest || drop[i] {
 			continue
 		}
-		if item.Type == "reasoning" {
-			sealed := !empty(member(item.Raw, "encrypted_content"))
-			foreign := item.Boundary != "" && item.Boundary != to.Boundary
-			if lonely = !sealed || foreign || req.Repair == onceward.RepairStripReasoning; lonely {
-				stripped = stripped || sealed
-				continue // unsealed reasoning is nothing but an id that nobody stored
-			}
+		if f.unread(item) {
+			stripped = stripped || Sealed(item)
+			continue
 		}
 		if item.Type == "compaction" && item.Boundary != "" && item.Boundary != to.Boundary {
 			return stripped, errors.New("render input: a compaction item of another encryption boundary cannot be left out")
@@ -170,85 +165,12 @@ func (w *writer) input(req onceward.ModelRequest, to Target) (stripped bool, err
 			w.raw(`,`)
 		}
 		first = false
-		if err := w.item(item, ids.Next(item), omitIDs || lonely, to.Capability.ListOutput); err != nil {
+		if err := w.item(f, item, f.CallID(item), f.bare[i]); err != nil {
 			return stripped, err
 		}
 	}
 	w.raw(`]`)
 	return stripped, nil
-}
-
-// item writes one item without what hosts give out and do not take back.
-func (w *writer) item(item onceward.Item, callID string, omitID, lists bool) error {
-	reasoning := item.Type == "reasoning"
-	flatten := false
-	if !lists && isOutput(item.Type) {
-		output := member(item.Raw, "output")
-		flatten = len(output) > 0 && output[0] == '['
-	}
-	name := ""
-	if isCall(item.Type) {
-		name = text(member(item.Raw, "name"))
-	}
-	fit := fitName(name)
-	if !reasoning && !flatten && fit == name && callID == item.CallID && !(omitID && item.ID != "") && member(item.Raw, "created_by") == nil {
-		w.buf = append(w.buf, item.Raw...)
-		return nil
-	}
-	var failed error
-	w.raw(`{`)
-	first := true
-	members(item.Raw, func(key, value []byte) bool {
-		switch string(key) {
-		case "status", "content":
-			if reasoning {
-				return true
-			}
-		case "created_by":
-			return true
-		case "id":
-			if omitID && !idIsJoin(item.Type) {
-				return true
-			}
-		}
-		if !first {
-			w.raw(`,`)
-		}
-		first = false
-		w.raw(`"`).raw(string(key)).raw(`":`)
-		switch {
-		case string(key) == "call_id":
-			w.str(callID)
-		case string(key) == "name" && fit != name:
-			w.str(fit)
-		case flatten && string(key) == "output":
-			var flat string
-			flat, failed = flatText(value)
-			w.str(flat)
-		default:
-			w.buf = append(w.buf, value...)
-		}
-		return failed == nil
-	})
-	w.raw(`}`)
-	return failed
-}
-
-// maxName is the longest name of a function that hosts take.
-const maxName = 64
-
-// fitName returns a name that hosts take in a call. A model can write a name that
-// nobody declared; the call was answered, and repeated as it is it would have
-// every later request of the run refused.
-func fitName(name string) string {
-	fit := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-	return fit[:min(len(fit), maxName)]
 }
 
 // flatText joins the text parts of a list. A part that is no text cannot be
@@ -270,9 +192,6 @@ func flatText(list []byte) (string, error) {
 	}
 	return strings.Join(texts, "\n"), nil
 }
-
-// idIsJoin names the items whose id another item refers to.
-func idIsJoin(typ string) bool { return typ == "item_reference" || typ == "mcp_approval_request" }
 
 // Sealed reports whether only the encryption boundary that minted an item can
 // read it.

@@ -9,17 +9,25 @@ import (
 	"github.com/onceward/onceward"
 )
 
-func items(t *testing.T, list ...string) []onceward.Item {
+// items makes a transcript. What stands before an @ is the boundary that minted
+// an item: a where nothing does, and nobody knows for a question mark.
+func items(t testing.TB, list ...string) []onceward.Item {
 	t.Helper()
 	var out []onceward.Item
 	for _, s := range list {
-		boundary := ""
-		if at, rest, ok := strings.Cut(s, "@"); ok {
+		boundary := "a"
+		if at, rest, ok := strings.Cut(s, "@"); ok && len(at) == 1 {
 			boundary, s = at, rest
 		}
-		item, err := onceward.NewItem([]byte(s), boundary)
+		item, err := onceward.NewItem([]byte(s), "")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if boundary != "?" && !ours(item) {
+			item.MintedBy, item.MintedIn = "of-"+boundary, boundary
+		}
+		if boundary != "?" && Sealed(item) {
+			item.Boundary = boundary
 		}
 		out = append(out, item)
 	}
@@ -49,8 +57,10 @@ func TestInputItems(t *testing.T) {
 		fc     = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":"{}"}`
 		fcBare = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
 		out    = `{"type":"function_call_output","call_id":"c1","output":"x"}`
+		rsC    = `{"type":"reasoning","id":"rs_3","summary":[],"encrypted_content":"gC"}`
 		fc2    = `{"type":"function_call","id":"fc_2","call_id":"c2","name":"f","arguments":"{}"}`
 	)
+	fcStrict, outStrict := strings.Replace(fcBare, "c1", strictID("c1"), 1), strings.Replace(out, "c1", strictID("c1"), 1)
 	omit := func(c *onceward.Capability) { c.OmitReasoningIDs = true }
 	long := strings.Repeat("x", 65)
 	for name, c := range map[string]struct {
@@ -63,14 +73,14 @@ func TestInputItems(t *testing.T) {
 		"inside its boundary reasoning is replayed": {in: []string{user, "a@" + rsA, fc, out}, want: []string{user, rsA, fc, out}},
 		"the manifest stays at home":                {in: []string{`{"type":"onceward_manifest"}`, user}, want: []string{user}},
 		"another boundary's reasoning is left out with the ids that need it": {
-			in: []string{user, "b@" + rsA, fc, out}, want: []string{user, fcBare, out}, stripped: true},
+			in: []string{user, "b@" + rsA, "b@" + fc, out}, want: []string{user, fcBare, out}, stripped: true},
 		"only the foreign one is left out": {
-			in: []string{user, "b@" + rsA, fc, out, "a@" + rsA, fc2}, want: []string{user, fcBare, out, rsA, fc2}, stripped: true},
+			in: []string{user, "b@" + rsA, "b@" + fc, out, "a@" + rsC, fc2}, want: []string{user, fcBare, out, rsC, fc2}, stripped: true},
 		"unsealed reasoning is nothing but an id":  {in: []string{user, rsBare, fc, out}, want: []string{user, fcBare, out}},
 		"output-only fields do not go back":        {in: []string{"a@" + `{"type":"reasoning","id":"rs_1","status":"completed","content":[{"type":"reasoning_text","text":"t"}],"summary":[],"encrypted_content":"gA"}`}, want: []string{rsA}},
 		"created_by does not go back":              {in: []string{`{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":"{}","created_by":"x"}`}, want: []string{fc}},
-		"strip_reasoning leaves all of it out":     {in: []string{user, "a@" + rsA, fc, out}, repair: onceward.RepairStripReasoning, want: []string{user, fcBare, out}, stripped: true},
-		"strip_ids leaves ids out":                 {in: []string{user, "a@" + rsA, fc, out}, repair: onceward.RepairStripIDs, want: []string{user, `{"type":"reasoning","summary":[],"encrypted_content":"gA"}`, fcBare, out}},
+		"strip_reasoning leaves all of it out":     {in: []string{user, "a@" + rsA, fc, out}, repair: onceward.RepairStripReasoning, want: []string{user, fcStrict, outStrict}, stripped: true},
+		"strip_ids leaves ids out":                 {in: []string{user, "a@" + rsA, fc, out}, repair: onceward.RepairStripIDs, want: []string{user, `{"type":"reasoning","summary":[],"encrypted_content":"gA"}`, fcStrict, outStrict}},
 		"a deployment that omits ids":              {in: []string{user, "a@" + rsA, fc, out}, cap: omit, want: []string{user, `{"type":"reasoning","summary":[],"encrypted_content":"gA"}`, fcBare, out}},
 		"repair_history drops an orphan call":      {in: []string{user, "a@" + rsA, fc}, repair: onceward.RepairHistory, want: []string{user}},
 		"repair_history drops an orphan output":    {in: []string{user, out}, repair: onceward.RepairHistory, want: []string{user}},
@@ -79,7 +89,7 @@ func TestInputItems(t *testing.T) {
 		"a name that nobody declared goes back in letters that hosts take": {
 			in:   []string{`{"type":"function_call","call_id":"c1","name":"functions.f g","arguments":"{}"}`, out},
 			want: []string{`{"type":"function_call","call_id":"c1","name":"functions_f_g","arguments":"{}"}`, out}},
-		"an over-long call id is the same both times": {in: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, long), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, long)}, want: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, digestID(long)), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, digestID(long))}},
+		"an over-long call id is the same both times": {in: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":""}`, long), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, long)}, want: []string{fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"f","arguments":"{}"}`, digestID(long)), fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":""}`, digestID(long))}},
 		"a call id that comes again is another call": {in: []string{fcBare, out, fcBare, out, fcBare}, want: []string{fcBare, out,
 			strings.Replace(fcBare, "c1", digestID("c1\x002"), 1), strings.Replace(out, "c1", digestID("c1\x002"), 1),
 			strings.Replace(fcBare, "c1", digestID("c1\x003"), 1)}},
@@ -91,8 +101,8 @@ func TestInputItems(t *testing.T) {
 			in:   []string{`{"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]}`},
 			want: []string{`{"type":"function_call_output","call_id":"c1","output":"a\nb"}`}},
 		"an empty list is an empty text": {in: []string{`{"type":"function_call_output","call_id":"c1","output":[]}`}, want: []string{`{"type":"function_call_output","call_id":"c1","output":""}`}},
-		"empty values are kept": {in: []string{`{"type":"function_call_output","call_id":"c1","output":""}`, `{"type":"custom_tool_call_output","call_id":"","output":"","x":null,"y":[]}`},
-			want: []string{`{"type":"function_call_output","call_id":"c1","output":""}`, `{"type":"custom_tool_call_output","call_id":"","output":"","x":null,"y":[]}`}},
+		"empty values are kept, nulls are not": {in: []string{`{"type":"function_call_output","call_id":"c1","output":""}`, `{"type":"custom_tool_call_output","call_id":"","output":"","x":null,"y":[]}`},
+			want: []string{`{"type":"function_call_output","call_id":"c1","output":""}`, `{"type":"custom_tool_call_output","call_id":"","output":"","y":[]}`}},
 		"unknown members and numbers survive": {in: []string{`{"type":"new_thing","x":1.10,"y":{"z":[1,2]},"id":"n_1"}`}, want: []string{`{"type":"new_thing","x":1.10,"y":{"z":[1,2]},"id":"n_1"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,13 +27,13 @@ type Event struct {
 // comments, unknown fields and a missing blank line at the end, and gives no
 // meaning to what the data holds. Make it with NewDecoder.
 type Decoder struct {
-	in    *bufio.Reader
-	total int
-	line  []byte // longer than the reader's buffer
-	data  []byte
-	name  string // of the last event line: most repeat it
-	rest  []byte // of line, after a lone CR
-	begun bool
+	in      *bufio.Reader
+	total   int
+	line    []byte // longer than the reader's buffer
+	data    []byte
+	name    string // of the last event line: most repeat it
+	afterCR bool   // the last line ended with one
+	begun   bool
 }
 
 // NewDecoder reads from r.
@@ -91,51 +91,86 @@ func (d *Decoder) Next() (Event, error) {
 	}
 }
 
-var blank, newline, carriage = []byte(" "), []byte("\n"), []byte("\r")
+var blank = []byte(" ")
 
-// readLine returns a line without its end. At the end of the input it returns
-// what is left and no error, then the error. The line is valid until the next call.
+// readLine returns a line without its end, which is there as soon as its end has
+// come: a lone CR is not waited past for the LF that would follow it, or the last
+// event of a stream that is kept open would never be read. At the end of the input
+// it returns what is left and no error, then the error. The line is valid until the
+// next call.
 func (d *Decoder) readLine() ([]byte, error) {
-	if d.rest != nil {
-		line, rest, more := bytes.Cut(d.rest, []byte("\r"))
-		d.rest = nil
-		if more {
-			d.rest = rest
+	d.line = d.line[:0]
+	for from := 0; ; {
+		piece, _ := d.in.Peek(d.in.Buffered())
+		if d.afterCR && len(piece) > 0 { // the LF of a CRLF of which the CR came before
+			d.afterCR = false
+			if piece[0] == '\n' {
+				d.take(1)
+				continue
+			}
 		}
-		return line, nil
+		if at := lineEnd(piece[from:]); at >= 0 {
+			at += from
+			line := piece[:at]
+			if len(d.line) > 0 {
+				d.line = append(d.line, line...)
+				line = d.line
+			}
+			d.afterCR = piece[at] == '\r'
+			d.take(at + 1)
+			return d.bounded(line)
+		}
+		from = len(piece)
+		if len(piece) == d.in.Size() { // keep it, and make room
+			d.line = append(d.line, piece...)
+			d.take(len(piece))
+			from = 0
+			if _, err := d.bounded(d.line); err != nil {
+				return nil, err
+			}
+		}
+		_, err := d.in.Peek(from + 1)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, err // a broken line of a broken stream says nothing
+		}
+		rest, _ := d.in.Peek(d.in.Buffered())
+		d.line = append(d.line, rest...)
+		d.take(len(rest))
+		if len(d.line) == 0 {
+			return nil, err
+		}
+		return d.bounded(d.line)
 	}
-	line, err := d.in.ReadSlice('\n')
-	d.total += len(line)
-	if errors.Is(err, bufio.ErrBufferFull) {
-		line, err = d.longLine(line)
-	}
+}
+
+// take moves past bytes that were looked at.
+func (d *Decoder) take(n int) {
+	_, _ = d.in.Discard(n) // they are buffered
+	d.total += n
+}
+
+// bounded returns the line if the bounds allow it.
+func (d *Decoder) bounded(line []byte) ([]byte, error) {
 	switch {
 	case d.total > MaxStream:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxStream)
 	case len(line) > MaxEvent+1024:
 		return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrTooLarge, MaxEvent)
-	case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
-		return nil, err // a broken line of a broken stream says nothing
-	}
-	line = bytes.TrimSuffix(line, newline)
-	line = bytes.TrimSuffix(line, carriage)
-	if lone := bytes.IndexByte(line, '\r'); lone >= 0 {
-		line, d.rest = line[:lone], line[lone+1:]
 	}
 	return line, nil
 }
 
-// longLine reads on after a piece that filled the reader's buffer, as far as the
-// bounds allow.
-func (d *Decoder) longLine(piece []byte) ([]byte, error) {
-	d.line = append(d.line[:0], piece...)
-	for d.total <= MaxStream && len(d.line) <= MaxEvent+1024 {
-		part, err := d.in.ReadSlice('\n')
-		d.total += len(part)
-		d.line = append(d.line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return d.line, err
-		}
+// lineEnd returns where the first line end is, or -1.
+func lineEnd(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf < 0 {
+		return bytes.IndexByte(b, '\r')
 	}
-	return d.line, nil
+	if cr := bytes.IndexByte(b[:lf], '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
 }

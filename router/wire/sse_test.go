@@ -61,6 +61,44 @@ func TestDecoderTakesEveryDialect(t *testing.T) {
 	}
 }
 
+// E18: a stream with lone CRs is read while it is kept open. The reader has no
+// more to give after each part, and says so.
+func TestDecoderWaitsForNothingAfterTheEndOfAnEvent(t *testing.T) {
+	for name, parts := range map[string][]string{
+		"lf":                       {"data: 1\n\n", "data: 2\n\n"},
+		"crlf":                     {"data: 1\r\n\r\n", "data: 2\r\n\r\n"},
+		"E18 cr":                   {"data: 1\r\r", "data: 2\r\r"},
+		"E18 crlf cut in the pair": {"data: 1\r\n\r", "\ndata: 2\r\n\r"},
+		"E18 a mark, blanks, cr":   {"\xEF\xBB\xBF\r\rdata: 1\r\r", "data: 2\r\r"},
+	} {
+		in := &halting{parts: parts}
+		d := NewDecoder(in)
+		for i := range parts {
+			ev, err := d.Next()
+			if err != nil || string(ev.Data) != string(rune('1'+i)) || in.given > i+1 {
+				t.Fatalf("%s: event %d is %q, %v, after %d parts", name, i, ev.Data, err, in.given)
+			}
+		}
+		if _, err := d.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v at the end", name, err)
+		}
+	}
+}
+
+// halting gives a part with each read, and counts.
+type halting struct {
+	parts []string
+	given int
+}
+
+func (h *halting) Read(p []byte) (int, error) {
+	if h.given == len(h.parts) {
+		return 0, io.EOF
+	}
+	h.given++
+	return copy(p, h.parts[h.given-1]), nil
+}
+
 func TestDecoderIsBounded(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader("data: "), repeat("x"))
 	if _, err := decode(endless); !errors.Is(err, ErrTooLarge) {

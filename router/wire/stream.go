@@ -10,13 +10,33 @@ import (
 // to one goroutine.
 type Stream struct {
 	Events   int  // events received
+	Steps    int  // events that brought the answer on
 	Started  bool // the first output item has come
 	terminal string
 	event    []byte // the terminal one
 	response []byte // in it
 	items    []entry
 	pieces   pieces // of items, as they came
+	state    string // the last that was told of the whole answer
 }
+
+// step counts an event that brings the answer on. Keepalives do not, whatever they
+// are called, and neither does a state that is told again and again.
+func (s *Stream) step(typ []byte) {
+	switch string(typ) {
+	case "response.created", "response.queued", "response.in_progress":
+		if s.state == string(typ) {
+			return
+		}
+		s.state = string(typ)
+	}
+	if bytes.HasPrefix(typ, ofAnswer) || string(typ) == "error" {
+		s.Steps++
+	}
+}
+
+// ofAnswer begins the type of every event that is about an answer.
+var ofAnswer = []byte("response.")
 
 // Add takes one event. It returns true with the terminal event; events after it
 // are not looked at. An error means that the event is not JSON.
@@ -27,7 +47,7 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	s.Events++
 	var typ []byte
 	failed := false
-	var at place
+	var at about
 	whole := members(ev.Data, func(key, value []byte) bool {
 		switch string(key) {
 		case "type":
@@ -57,6 +77,7 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		typ = []byte("error") // some hosts send the bare error object of a JSON answer
 	}
 	s.pieces.see(typ, at)
+	s.step(typ)
 	switch string(typ) {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error":
 		if !json.Valid(ev.Data) {
@@ -90,12 +111,11 @@ func (s *Stream) item(data []byte) error {
 	if empty(item) {
 		return nil
 	}
-	e := entry{index: len(s.items), head: headOf(item), raw: bytes.Clone(item)}
-	if index >= 0 {
-		e.index = index
+	if index < 0 {
+		index = len(s.items)
 	}
-	s.items = collect(s.items, e)
-	return nil
+	s.items = append(s.items, newEntry(index, bytes.Clone(item)))
+	return tooMany(len(s.items))
 }
 
 // readDone returns the place, -1 where none is given, and the item of an event.

@@ -145,6 +145,12 @@ func checkTimeouts(t Task, at func(string) string, refuse refusal) {
 			refuse(at("timeouts."+key), "%s is longer than timeouts.attempt (%s), which ends it before", d, t.Timeouts.Attempt)
 		}
 	}
+	switch s := t.Timeouts.Silence; {
+	case s < 0:
+		refuse(at("timeouts.silence"), "%s is negative; 0 is no such limit", s)
+	case s > t.Timeouts.Idle && t.Timeouts.Idle > 0:
+		refuse(at("timeouts.silence"), "%s is longer than timeouts.idle (%s), which ends it before", s, t.Timeouts.Idle)
+	}
 }
 
 func resourceNames(p Pool) []string {

@@ -217,6 +217,8 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"attempt dearer than the run", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempt_cost_usd: 0.6}\n", "c.yaml:17: " + task + "budget.attempt_cost_usd: 0.6 is more than cost_usd (0.5), which bounds all attempts together"},
 		{"budget that allows no attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempt_cost_usd: 0.001}\n", "c.yaml:17: " + task + "budget.attempt_cost_usd: 0.001000 allows no attempt: max_output_tokens 4000 alone may cost 0.008000 on the cheapest deployment; raise it or lower max_output_tokens"},
 		{"idle over the attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 3m}\n", "c.yaml:17: " + task + "timeouts.idle: 3m0s is longer than timeouts.attempt (2m0s), which ends it before"},
+		{"E17 silence over idle", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 1m, silence: 90s}\n", "c.yaml:17: " + task + "timeouts.silence: 1m30s is longer than timeouts.idle (1m0s), which ends it before"},
+		{"E17 silence below zero", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {silence: -1s}\n", "c.yaml:17: " + task + "timeouts.silence: -1s is negative; 0 is no such limit"},
 		{"two documents", "tasks:", "---\ntasks:", "c.yaml: more than one YAML document; keep one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -316,6 +316,7 @@ func (l *loader) task(o *object, t *Task) {
 	if s, ok := o.child("timeouts"); ok {
 		s.duration("first_event", &t.Timeouts.FirstEvent)
 		s.duration("idle", &t.Timeouts.Idle)
+		s.duration("silence", &t.Timeouts.Silence)
 		s.duration("attempt", &t.Timeouts.Attempt)
 		s.end()
 	}
