@@ -226,3 +226,25 @@ func credentialName(n string) bool {
 	}
 	return false
 }
+
+// LooksSecret reports whether a text has the shape of a credential: a known
+// beginning, a scheme of HTTP before it, or a long run of letters and digits.
+// Many credentials have no shape.
+func LooksSecret(s string) bool {
+	scheme, _, ok := strings.Cut(s, " ")
+	if ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic")) {
+		return true
+	}
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
+		if redactWord(word, false) != word {
+			return true
+		}
+	}
+	return false
+}
+
+// CredentialName reports whether a name says that its value is a credential.
+func CredentialName(name string) bool {
+	name = strings.ToLower(name)
+	return credentialName(name) || name == "cookie"
+}

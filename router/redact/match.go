@@ -121,7 +121,7 @@ func (f *form) match(text []byte, at int) (end int, more bool) {
 			end = next.last()
 		}
 		if k+1 == len(f.chars) {
-			return end, false
+			return end, more // another reading may go on
 		}
 		here, next = next, here
 	}

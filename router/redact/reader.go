@@ -1,27 +1,27 @@
 package redact
 
 import (
+	"errors"
 	"io"
-	"sync/atomic"
 )
 
 // Reader is a body without the credentials. It holds back only bytes that may
 // be the beginning of one, so that events come when they come. It belongs to one
-// goroutine, but for Found.
+// goroutine.
 type Reader struct {
 	set   *Set
 	in    io.ReadCloser
 	held  []byte // read, and not decided
 	ready []byte // clean, and not given away
 	err   error  // that ended in
-	found atomic.Bool
+	found func() // may be nil
 }
 
-// Reader returns in without the credentials of the set.
-func (s *Set) Reader(in io.ReadCloser) *Reader { return &Reader{set: s, in: in} }
-
-// Found reports whether there was a credential in what was read.
-func (r *Reader) Found() bool { return r.found.Load() }
+// Reader returns in without the credentials of the set. found is called for
+// those that it takes out; nil is allowed.
+func (s *Set) Reader(in io.ReadCloser, found func()) *Reader {
+	return &Reader{set: s, in: in, found: found}
+}
 
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
@@ -33,6 +33,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, nil
 		}
 		n, err := r.in.Read(p)
+		err = r.set.Error(err)
 		r.err = err
 		if n == 0 && err == nil {
 			return 0, nil
@@ -45,7 +46,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 		r.held = append(r.held, p[:n]...)
 		out, consumed, hit := r.set.scan(nil, r.held, err != nil)
 		if hit {
-			r.found.Store(true)
+			if r.found != nil {
+				r.found()
+			}
 			r.ready = out
 		} else {
 			r.ready = append([]byte(nil), r.held[:consumed]...)
@@ -59,3 +62,26 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (r *Reader) Close() error { return r.in.Close() }
+
+// Error returns err, or one of the same kind whose text is without the
+// credentials: transports quote what they could not read.
+func (s *Set) Error(err error) error {
+	if s == nil || err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	if clean := s.Message(err.Error()); clean != err.Error() {
+		return &cleanError{text: clean, err: err}
+	}
+	return err
+}
+
+type cleanError struct {
+	text string
+	err  error
+}
+
+// Error implements error.
+func (e *cleanError) Error() string { return e.text }
+
+// Unwrap is for telling what kind of error it is, not for its text.
+func (e *cleanError) Unwrap() error { return e.err }

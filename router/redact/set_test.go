@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -153,9 +154,9 @@ func TestAReaderTakesOutWhatComesInPieces(t *testing.T) {
 	for name, spelt := range spellings(shapeless) {
 		text := "data: {\"delta\":\"" + spelt + "\"}\n\ndata: o"
 		for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.HalfReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
-			r := set.Reader(io.NopCloser(in))
-			got, err := io.ReadAll(r)
-			if err != nil || string(got) != set.Text(text) || !r.Found() {
+			found := false
+			got, err := io.ReadAll(set.Reader(io.NopCloser(in), func() { found = true }))
+			if err != nil || string(got) != set.Text(text) || !found {
 				t.Errorf("%s: %q, %v, want %q", name, got, err, set.Text(text))
 			}
 		}
@@ -164,7 +165,7 @@ func TestAReaderTakesOutWhatComesInPieces(t *testing.T) {
 
 func TestAReaderHoldsNothingBackButWhatMayBeAKey(t *testing.T) {
 	in, out := io.Pipe()
-	r := redact.NewSet(shapeless).Reader(in)
+	r := redact.NewSet(shapeless).Reader(in, nil)
 	go func() { _, _ = out.Write([]byte("data: an event\n\n")) }()
 	got := make([]byte, 100)
 	n, err := r.Read(got) // would wait for ever if a byte had been held back
@@ -174,6 +175,17 @@ func TestAReaderHoldsNothingBackButWhatMayBeAKey(t *testing.T) {
 	_ = out.CloseWithError(io.ErrUnexpectedEOF)
 	if _, err := r.Read(got); err != io.ErrUnexpectedEOF || r.Close() != nil {
 		t.Errorf("the reader's error is %v", err)
+	}
+}
+
+func TestAnErrorKeepsItsKindAndLosesTheKey(t *testing.T) {
+	set := redact.NewSet(shapeless)
+	err := set.Error(fmt.Errorf("malformed HTTP response %q: %w", shapeless, io.ErrUnexpectedEOF))
+	if !errors.Is(err, io.ErrUnexpectedEOF) || err.Error() != `malformed HTTP response "[redacted]": unexpected EOF` {
+		t.Error(err)
+	}
+	if set.Error(io.EOF) != io.EOF || set.Error(nil) != nil {
+		t.Error("an error without a key was changed")
 	}
 }
 
@@ -202,10 +214,10 @@ func FuzzRedact(f *testing.F) {
 		if !strings.HasSuffix(before, `\`) && !strings.HasSuffix(before, "%") && !found {
 			t.Errorf("%q was not seen in %q", key, text)
 		}
-		if json.Valid([]byte(text)) && !json.Valid(got) && strings.Trim(spelt, "0123456789") != "" {
+		if json.Valid([]byte(text)) && !json.Valid(got) && strings.Trim(spelt, "0123456789eE+-.") != "" {
 			t.Errorf("JSON was torn: %s became %s", text, got)
 		}
-		pieces, err := io.ReadAll(set.Reader(io.NopCloser(&chopped{[]byte(text), int(piece)%9 + 1})))
+		pieces, err := io.ReadAll(set.Reader(io.NopCloser(&chopped{[]byte(text), int(piece)%9 + 1}), nil))
 		if err != nil || !bytes.Equal(pieces, got) {
 			t.Errorf("in pieces %q, whole %q", pieces, got)
 		}
@@ -237,7 +249,7 @@ func BenchmarkReaderOfAnAnswerWithoutAKey(b *testing.B) {
 	body := []byte(strings.Repeat(`data: {"type":"response.output_text.delta","delta":" of the \"order\" and so on"}`+"\n\n", 400))
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if _, err := io.Copy(io.Discard, set.Reader(io.NopCloser(bytes.NewReader(body)))); err != nil {
+		if _, err := io.Copy(io.Discard, set.Reader(io.NopCloser(bytes.NewReader(body)), nil)); err != nil {
 			b.Fatal(err)
 		}
 	}
