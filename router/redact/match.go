@@ -5,6 +5,9 @@ package redact
 // a credential, unless final says that nothing follows. Without a hit out is
 // returned as it came, and text[:consumed] is clean.
 func (s *Set) scan(out, text []byte, final bool) (clean []byte, consumed int, hit bool) {
+	if s == nil {
+		return out, len(text), false
+	}
 	kept := 0 // text before it is in out
 	for i := 0; i < len(text); {
 		if !s.look[text[i]] {
