@@ -206,8 +206,14 @@ func (r Resource) validate() error {
 			return fmt.Errorf("key: %w", err)
 		}
 	}
-	if i, err := CheckHeaders(r.Headers); err != nil {
-		return fmt.Errorf("headers[%d]: %w", i, err)
+	var wrong error
+	CheckHeaders(r.Headers, func(i int, err error) {
+		if wrong == nil {
+			wrong = fmt.Errorf("headers[%d].%w", i, err)
+		}
+	})
+	if wrong != nil {
+		return wrong
 	}
 	models := map[string]bool{}
 	for i, d := range r.Deployments {

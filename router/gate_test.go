@@ -302,15 +302,22 @@ func TestHeadersThatAreNotTheUsersAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, row.want)
 		}
 	}
-	if i, err := CheckHeaders([]Header{{Name: "X-A", Value: "a"}, {Name: "x-a", Value: "b"}}); i != 1 || err == nil {
-		t.Errorf("a header given twice: %d, %v", i, err)
+	wrong := map[int]error{}
+	CheckHeaders([]Header{{Name: "X-A", Value: "a"}, {Name: "x-a", Value: "b"}}, func(i int, err error) { wrong[i] = err })
+	if len(wrong) != 1 || wrong[1] == nil {
+		t.Errorf("a header given twice: %v", wrong)
 	}
-	if _, err := CheckHeaders(make([]Header, 33)); err == nil {
-		t.Error("33 headers were taken")
+	var many []Header
+	for i := range 33 {
+		many = append(many, Header{Name: fmt.Sprintf("X-%d", i), Value: "a"})
+	}
+	wrong = map[int]error{}
+	if CheckHeaders(many, func(i int, err error) { wrong[i] = err }); len(wrong) != 1 || wrong[32] == nil {
+		t.Errorf("33 headers: %v", wrong)
 	}
 	a := resource("a", "http://127.0.0.1:1")
 	a.Headers = []Header{{Name: "Host", Value: "x"}}
-	if _, err := New(Config{Resources: []Resource{a}}); err == nil || !strings.Contains(err.Error(), "resources.a.headers[0]: name: ") {
+	if _, err := New(Config{Resources: []Resource{a}}); err == nil || !strings.Contains(err.Error(), "resources.a.headers[0].name: ") {
 		t.Errorf("a router took it: %v", err)
 	}
 }

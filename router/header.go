@@ -39,24 +39,23 @@ var reserved = map[string]string{
 	"Idempotency-Key": "net/http sends a request with it twice by itself", "X-Idempotency-Key": "net/http sends a request with it twice by itself",
 }
 
-// CheckHeaders names the first header that cannot be sent, by its index, and
-// why. The error repeats neither name nor value.
-func CheckHeaders(headers []Header) (int, error) {
-	if len(headers) > maxHeaders {
-		return maxHeaders, fmt.Errorf("there are more than %d", maxHeaders)
-	}
+// CheckHeaders tells refuse of each header that cannot be sent, by its index, and
+// why, as Check does.
+func CheckHeaders(headers []Header, refuse func(i int, err error)) {
 	seen := map[string]bool{}
 	for i, h := range headers {
 		name := http.CanonicalHeaderKey(h.Name)
-		if seen[name] {
-			return i, errors.New("name: has a value already; upper and lower case are the same")
+		switch err := h.Check(); {
+		case i >= maxHeaders:
+			refuse(i, fmt.Errorf("name: there are more than %d headers", maxHeaders))
+			return
+		case err != nil:
+			refuse(i, err)
+		case seen[name]:
+			refuse(i, errors.New("name: has a value already; upper and lower case are the same"))
 		}
 		seen[name] = true
-		if err := h.Check(); err != nil {
-			return i, err
-		}
 	}
-	return 0, nil
 }
 
 // Check refuses a header that cannot be sent, or must not be. The error begins
