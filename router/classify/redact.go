@@ -8,9 +8,11 @@ import (
 
 const redacted = "[redacted]"
 
-// Redact returns s cut to onceward.MaxFailureMessage bytes, with credentials,
-// signed query strings, long encoded blobs and e-mail addresses replaced.
-// Resources echo keys back in error texts, and a Failure is stored in history.
+// Redact returns s cut to onceward.MaxFailureMessage bytes, with what has the
+// shape of a credential, signed query strings, long encoded blobs and e-mail
+// addresses replaced. It is for credentials of others, whose values nobody here
+// knows, and a key without a shape passes: the values of the pool's own are taken
+// out by package redact, before anything is read.
 // It errs on the side of replacing: a lost word costs less than a leaked key.
 func Redact(s string) string {
 	// Twice the limit is read, so that a key is not cut before it is seen whole.
