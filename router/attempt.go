@@ -44,7 +44,8 @@ type attempt struct {
 	sentAt     time.Time
 	header     http.Header
 	headerAt   time.Time
-	transport  error // what the connection reported
+	transport  error       // what the connection reported
+	repeated   atomic.Bool // the answer held a credential, which was taken out
 	stream     collector
 	response   onceward.ModelResponse
 	breaches   int // noted so far
@@ -85,7 +86,7 @@ func (a *attempt) within(d time.Duration, cause error) time.Duration {
 
 // send makes the one HTTP request of the attempt.
 func (a *attempt) send() (*http.Response, error) {
-	ctx := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
+	ctx := httptrace.WithClientTrace(withFinder(a.ctx, &a.repeated), &httptrace.ClientTrace{
 		GetConn: func(string) { a.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
 			a.got.Store(true)
@@ -205,7 +206,7 @@ func (a *attempt) classify(kind classify.Transport, body []byte, err error) *onc
 
 // failure makes a failure that this package itself found.
 func (a *attempt) failure(class onceward.Class, phase onceward.Phase, message string) *onceward.Failure {
-	f := onceward.NewFailure(class, phase, classify.Redact(message))
+	f := onceward.NewFailure(class, phase, classify.Redact(a.router.secrets.Message(message)))
 	f.ResponseStarted = a.stream.Begun() || phase == onceward.PhaseSettled
 	if f.ResponseStarted {
 		f.ModelResult = onceward.ModelResultPartial

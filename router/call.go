@@ -23,9 +23,11 @@ import (
 // reported as timeout.
 func (r *Router) Call(ctx context.Context, req onceward.ModelRequest) (onceward.ModelResponse, error) {
 	response, failure := r.call(ctx, req)
+	response.ProviderRequestID = r.secrets.Message(response.ProviderRequestID)
 	if failure == nil {
 		return response, nil
 	}
+	failure.Message, failure.ProviderRequestID = r.secrets.Message(failure.Message), r.secrets.Message(failure.ProviderRequestID)
 	failure.Resource, failure.Deployment = req.Route.Resource, req.Route.Deployment
 	return response, failure
 }

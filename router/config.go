@@ -3,8 +3,6 @@ package router
 import (
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -31,6 +29,9 @@ type Config struct {
 	// LongestAttempt is the longest Timeouts.Attempt that requests will have;
 	// the breaker's window must not be shorter. Zero is 120 s.
 	LongestAttempt time.Duration
+	// Secrets are credentials of others than the resources that no answer may
+	// bring into a history or a log, such as that of Temporal.
+	Secrets []Secret
 	// Transport carries the requests; nil is a transport of the router's own.
 	// Whatever it is, it never gets a request that it could send twice.
 	Transport http.RoundTripper
@@ -62,12 +63,13 @@ type Throttle struct {
 // BaseURL and Deployments are required.
 type Resource struct {
 	Name         string
-	Kind         string // azure | openai | compatible (default)
-	API          string // responses (default) | chat_completions
-	BaseURL      string // ends before "responses" or "chat/completions"
-	Key          Secret // empty: no authentication
-	Account      string // resources of one account share billing; empty is Name
-	Boundary     string // encryption boundary; empty is Name
+	Kind         string   // azure | openai | compatible (default)
+	API          string   // responses (default) | chat_completions
+	BaseURL      string   // ends before "responses" or "chat/completions"
+	Key          Secret   // empty: no authentication
+	Headers      []Header // sent with every request
+	Account      string   // resources of one account share billing; empty is Name
+	Boundary     string   // encryption boundary; empty is Name
 	Region       string
 	SafetyPolicy string
 	Weight       int // 0 is 1
@@ -144,9 +146,9 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	switch {
 	case c.Affinity != "soft" && c.Affinity != "off":
-		return fmt.Errorf("affinity: %q is neither soft nor off", c.Affinity)
+		return fmt.Errorf("affinity: is neither soft nor off")
 	case c.CrossBoundary != route.CrossStrip && c.CrossBoundary != route.CrossWait && c.CrossBoundary != route.CrossFail:
-		return fmt.Errorf("cross_boundary: %q is none of strip, wait, fail", c.CrossBoundary)
+		return fmt.Errorf("cross_boundary: is none of strip, wait, fail")
 	case c.Breaker.Failures < 1 || c.Breaker.Consecutive < 1:
 		return fmt.Errorf("breaker: failures %d and consecutive %d must be at least 1", c.Breaker.Failures, c.Breaker.Consecutive)
 	case c.Breaker.OpenFor < 0:
@@ -180,20 +182,13 @@ func (c Config) validate() error {
 }
 
 func (r Resource) validate() error {
-	base, err := url.Parse(r.BaseURL)
 	switch {
 	case r.Kind != KindAzure && r.Kind != KindOpenAI && r.Kind != KindCompatible:
-		return fmt.Errorf("kind: %q is none of azure, openai, compatible", r.Kind)
+		return fmt.Errorf("kind: is none of azure, openai, compatible")
 	case r.API != APIResponses && r.API != APIChatCompletions:
-		return fmt.Errorf("api: %q is neither responses nor chat_completions", r.API)
+		return fmt.Errorf("api: is neither responses nor chat_completions")
 	case r.API == APIChatCompletions && r.Boundary != r.Name:
 		return fmt.Errorf("boundary: %s carries no encrypted reasoning, so that it shares none", r.API)
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return fmt.Errorf("base_url: is not an http or https address")
-	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return fmt.Errorf("base_url: must have no user, query or fragment")
-	case strings.ContainsAny(string(r.Key), "\r\n\x00"):
-		return fmt.Errorf("key: has a line break in it")
 	case r.Weight < 0:
 		return fmt.Errorf("weight: %d is negative", r.Weight)
 	case r.MaxInFlight < 0:
@@ -202,6 +197,23 @@ func (r Resource) validate() error {
 		return fmt.Errorf("quota: is negative")
 	case len(r.Deployments) == 0:
 		return fmt.Errorf("deployments: there is none")
+	}
+	if err := r.CheckEndpoint(); err != nil {
+		return fmt.Errorf("base_url: %w", err)
+	}
+	if r.Key != "" {
+		if err := r.Key.Check(); err != nil {
+			return fmt.Errorf("key: %w", err)
+		}
+	}
+	var wrong error
+	CheckHeaders(r.Headers, func(i int, err error) {
+		if wrong == nil {
+			wrong = fmt.Errorf("headers[%d].%w", i, err)
+		}
+	})
+	if wrong != nil {
+		return wrong
 	}
 	models := map[string]bool{}
 	for i, d := range r.Deployments {

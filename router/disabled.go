@@ -33,6 +33,6 @@ func (r *Router) Adopt(resource, model, reason string, since, until time.Time) {
 		return
 	}
 	if off := s.Off(r.cfg.Now()); off == nil {
-		s.Disable(health.Disabled{Reason: reason, Since: since, Until: until})
+		s.Disable(health.Disabled{Reason: r.secrets.Message(reason), Since: since, Until: until})
 	}
 }

@@ -11,6 +11,7 @@ import (
 // readTerminal judges a stream by the event that ended it.
 func (a *attempt) readTerminal() *onceward.Failure {
 	answer, err := a.stream.Answer()
+	a.clean(&answer)
 	a.learn(answer)
 	if a.stream.Completed() {
 		if why := a.stream.Doubt(answer); why != "" {
@@ -32,6 +33,7 @@ func (a *attempt) readBody(body []byte) *onceward.Failure {
 		return a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
 	}
 	answer, complete, err := a.endpoint.protocol.body(body)
+	a.clean(&answer)
 	a.learn(answer)
 	if !complete {
 		f := a.classify(classify.HTTP, body[:min(len(body), classify.MaxBody)], nil)
@@ -70,6 +72,9 @@ func (a *attempt) judge(answer wire.Answer, err error) *onceward.Failure {
 func (a *attempt) take(answer wire.Answer) *onceward.Failure {
 	invalid := func(err error) *onceward.Failure {
 		return a.failure(onceward.ClassInvalidOutput, onceward.PhaseSettled, err.Error())
+	}
+	if err := a.uncleanCall(answer); err != nil {
+		return invalid(err)
 	}
 	items := make([]onceward.Item, len(answer.Items))
 	for i, raw := range answer.Items {

@@ -36,6 +36,10 @@ func (r *Router) Test(ctx context.Context, resource, model string) error {
 
 func (r *Router) test(ctx context.Context, res Resource, d Deployment) error {
 	cfg := r.cfg
+	cfg.Secrets = nil
+	for _, credential := range r.cfg.credentials() { // those of the other resources too
+		cfg.Secrets = append(cfg.Secrets, Secret(credential))
+	}
 	cfg.Resources, cfg.OnChange = []Resource{res}, nil
 	alone, err := New(cfg) // a router of its own, so that the pool's health stays as it is
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/health"
+	"github.com/onceward/onceward/router/redact"
 	"github.com/onceward/onceward/router/route"
 	"github.com/onceward/onceward/router/wire"
 )
@@ -22,6 +23,7 @@ type Router struct {
 	local     *health.LocalFaults
 	poison    *health.Poison
 	drift     *drift
+	secrets   *redact.Set // every credential of the pool
 }
 
 // New checks the configuration and returns a router whose resources are all
@@ -34,11 +36,11 @@ func New(cfg Config) (*Router, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = newTransport()
 	}
-	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024), drift: newDrift()}
+	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024), drift: newDrift(), secrets: cfg.Redactor()}
 	r.table = route.NewTable(r.all, cfg.Affinity == "soft")
 	var hosts []string
 	for _, res := range cfg.Resources {
-		r.endpoints[res.Name] = newEndpoint(res, cfg.Transport)
+		r.endpoints[res.Name] = newEndpoint(res, cfg.Transport, r.secrets)
 		base, err := url.Parse(res.BaseURL)
 		if err == nil && net.ParseIP(base.Hostname()) == nil { // an address is never resolved
 			hosts = append(hosts, base.Hostname())

@@ -40,6 +40,7 @@ func (r *Router) disable(resource, model string, d health.Disabled) error {
 	if err != nil {
 		return err
 	}
+	d.Reason = r.secrets.Message(d.Reason) // it goes to the log, the pool's record and every trail
 	if s.Disable(d) {
 		r.changed(Change{Resource: resource, Model: model, Disabled: d})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/onceward/onceward/router/redact"
 	"github.com/onceward/onceward/router/wire"
 )
 
@@ -46,23 +47,16 @@ type endpoint struct {
 	protocol protocol
 }
 
-func newEndpoint(r Resource, transport http.RoundTripper) *endpoint {
+func newEndpoint(r Resource, transport http.RoundTripper, secrets *redact.Set) *endpoint {
 	base := r.BaseURL
 	if base[len(base)-1] != '/' {
 		base += "/" // without it the last part of the path would be replaced
 	}
 	options := []option.RequestOption{
-		option.WithHTTPClient(once{transport}),
+		option.WithHTTPClient(once{newGate(r, transport, secrets)}),
 		option.WithBaseURL(base),
 		option.WithMaxRetries(0), // the run owns retries
 		option.WithHeader("Accept", "text/event-stream, application/json"),
-	}
-	switch {
-	case r.Key == "":
-	case r.Kind == KindAzure:
-		options = append(options, option.WithHeader("api-key", string(r.Key)))
-	default:
-		options = append(options, option.WithHeader("Authorization", "Bearer "+string(r.Key)))
 	}
 	// Not openai.NewClient: it reads keys, organisation and headers from the
 	// environment, and they would go to every host of the pool.

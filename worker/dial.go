@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/onceward/onceward/router/redact"
 	"github.com/onceward/onceward/worker/config"
 )
 
@@ -25,6 +26,7 @@ func Dial(ctx context.Context, cfg Config) (client.Client, error) {
 	}
 	c, err := client.DialContext(ctx, options)
 	if err != nil {
+		err = redact.NewSet(cfg.Temporal.APIKey.Reveal()).Error(err) // a server says whose key it refuses
 		return nil, fmt.Errorf("dial temporal at %s: %w", cfg.Temporal.Address, err)
 	}
 	return c, nil

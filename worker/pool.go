@@ -54,7 +54,7 @@ func newPoolSync(w *Worker) *poolSync {
 		routes:  onceward.PoolRoutes{Service: w.cfg.Temporal.TaskQueue, Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most}},
 	}
 	for _, r := range w.cfg.Pool.Resources {
-		route := onceward.PoolRoute{Resource: r.Name, Endpoint: onceward.EndpointDigest(r.BaseURL)}
+		route := onceward.PoolRoute{Resource: r.Name, Endpoint: r.Endpoint()}
 		for _, d := range r.Deployments {
 			route.Models = append(route.Models, d.Model)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,7 +121,8 @@ func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 
 func openKey(r router.Resource) bool {
 	u, err := url.Parse(r.BaseURL)
-	if err != nil || u.Scheme != "http" || r.Key == "" || u.Hostname() == "localhost" {
+	hidden := r.Key != "" || slices.ContainsFunc(r.Headers, func(h router.Header) bool { return h.Secret != "" })
+	if err != nil || u.Scheme != "http" || !hidden || u.Hostname() == "localhost" {
 		return false
 	}
 	ip := net.ParseIP(u.Hostname())

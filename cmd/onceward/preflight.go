@@ -20,7 +20,8 @@ func preflightCommand(o *options) *cobra.Command {
 		Short: "Say which routes each task class has, and what remains when one thing is lost",
 		Long: `Say, for each task class of a configuration, which routes can serve it, which cannot
 and every item they miss, and what remains when any one route, resource, account,
-encryption boundary or region is lost.
+encryption boundary or region is lost. Above them stands for each resource the
+final URL that its requests are posted to.
 It asks nobody, neither Temporal nor a resource, and needs no credential: the
 variables and files that the configuration names for them may be missing.
 Exit code 1: a task class has no route, or a single loss leaves it none.`,
@@ -68,6 +69,11 @@ func stranded(report config.Preflight) error {
 
 func printPreflight(w io.Writer, report config.Preflight) error {
 	var b strings.Builder
+	urls := show.NewTable("resource", "kind", "api", "requests go to", "headers")
+	for _, r := range report.Resources {
+		urls.AppendRow(table.Row{r.Resource, r.Kind, r.API, show.OneLine(r.URL), orNone(strings.Join(r.Headers, ", "))})
+	}
+	b.WriteString(show.Render(urls) + "\n\n")
 	if len(report.Tasks) == 0 {
 		b.WriteString("the configuration has no task class\n")
 	}

@@ -42,7 +42,7 @@ func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
 	}{
 		"two of everything": {
 			"region: us,", "tool_calling: true,", 0,
-			[]string{"task t: one/m, two/m", "route one/m 1 two/m", "region us 1 one/m"}, nil,
+			[]string{"one azure responses http://127.0.0.1:9/v1/responses none", "task t: one/m, two/m", "route one/m 1 two/m", "region us 1 one/m"}, nil,
 		},
 		"one region": {
 			"region: eu,", "tool_calling: true,", 1,
@@ -71,7 +71,7 @@ func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
 			}
 			code, out, _ = call(t, "", "preflight", "--json", "--config", pairFile(t, c.region, c.tools))
 			var report config.Preflight
-			if err := json.Unmarshal([]byte(out), &report); err != nil || report.OK != (c.code == 0) || code != c.code {
+			if err := json.Unmarshal([]byte(out), &report); err != nil || report.OK != (c.code == 0) || len(report.Resources) != 2 || report.Resources[1].URL != "http://127.0.0.1:9/v1/responses" || code != c.code {
 				t.Errorf("exit %d, JSON %s, %v", code, out, err)
 			}
 		})

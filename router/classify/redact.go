@@ -8,9 +8,11 @@ import (
 
 const redacted = "[redacted]"
 
-// Redact returns s cut to onceward.MaxFailureMessage bytes, with credentials,
-// signed query strings, long encoded blobs and e-mail addresses replaced.
-// Resources echo keys back in error texts, and a Failure is stored in history.
+// Redact returns s cut to onceward.MaxFailureMessage bytes, with what has the
+// shape of a credential, signed query strings, long encoded blobs and e-mail
+// addresses replaced. It is for credentials of others, whose values nobody here
+// knows, and a key without a shape passes: the values of the pool's own are taken
+// out by package redact, before anything is read.
 // It errs on the side of replacing: a lost word costs less than a leaked key.
 func Redact(s string) string {
 	// Twice the limit is read, so that a key is not cut before it is seen whole.
@@ -225,4 +227,26 @@ func credentialName(n string) bool {
 		}
 	}
 	return false
+}
+
+// LooksSecret reports whether a text has the shape of a credential: a known
+// beginning, a scheme of HTTP before it, or a long run of letters and digits.
+// Many credentials have no shape.
+func LooksSecret(s string) bool {
+	scheme, _, ok := strings.Cut(s, " ")
+	if ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic")) {
+		return true
+	}
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
+		if redactWord(word, false) != word {
+			return true
+		}
+	}
+	return false
+}
+
+// CredentialName reports whether a name says that its value is a credential.
+func CredentialName(name string) bool {
+	name = strings.ToLower(name)
+	return credentialName(name) || name == "cookie"
 }

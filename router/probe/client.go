@@ -12,6 +12,7 @@ import (
 
 	"github.com/onceward/onceward/router"
 	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/redact"
 )
 
 const (
@@ -26,7 +27,8 @@ const (
 // client makes plain JSON requests: a probe looks at what a resource really
 // says, before any repair or judgement of the router.
 type client struct {
-	http     *http.Client
+	gates    map[string]http.RoundTripper // by resource: credential and headers go in there, none comes out
+	secrets  *redact.Set
 	timeout  time.Duration
 	requests int
 }
@@ -35,19 +37,25 @@ func newClient(cfg Config) *client {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = time.Minute
 	}
-	return &client{timeout: cfg.Timeout, http: &http.Client{
-		Transport:     cfg.Pool.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	transport := cfg.Pool.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	c := &client{timeout: cfg.Timeout, secrets: cfg.Pool.Redactor(), gates: map[string]http.RoundTripper{}}
+	for _, r := range cfg.Pool.Resources {
+		c.gates[r.Name] = cfg.Pool.Gate(r, transport)
+	}
+	return c
 }
 
 // response is what came back.
 type response struct {
-	status int
-	header http.Header
-	raw    []byte
-	err    error
-	body   struct {
+	secrets *redact.Set
+	status  int
+	header  http.Header
+	raw     []byte
+	err     error
+	body    struct {
 		ID             string            `json:"id"`
 		Model          string            `json:"model"`
 		Status         string            `json:"status"`
@@ -65,10 +73,10 @@ func (r response) ok() bool { return r.err == nil && r.status == http.StatusOK &
 // why says in a line what went wrong.
 func (r response) why() string {
 	if r.err != nil {
-		return short(r.err.Error())
+		return short(r.secrets.Message(r.err.Error()))
 	}
 	f := classify.Classify(classify.Input{Transport: classify.HTTP, Status: r.status, Header: r.header, Body: r.raw, Now: time.Now()})
-	return fmt.Sprintf("HTTP %d %s: %s", r.status, f.Class, short(f.Message))
+	return fmt.Sprintf("HTTP %d %s: %s", r.status, f.Class, short(r.secrets.Message(f.Message)))
 }
 
 // policy describes the content filters of an answer by their names and levels,
@@ -112,20 +120,17 @@ func (c *client) do(ctx context.Context, to router.Resource, method, path string
 		return response{err: err}
 	}
 	req.Header.Set("Content-Type", "application/json")
-	switch {
-	case to.Key == "":
-	case to.Kind == router.KindAzure:
-		req.Header.Set("Api-Key", string(to.Key))
-	default:
-		req.Header.Set("Authorization", "Bearer "+string(to.Key))
-	}
 	c.requests++
-	res, err := c.http.Do(req)
+	once := &http.Client{
+		Transport:     c.gates[to.Name],
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := once.Do(req)
 	if err != nil {
-		return response{err: err}
+		return response{secrets: c.secrets, err: err}
 	}
 	defer func() { _ = res.Body.Close() }()
-	out := response{status: res.StatusCode, header: res.Header}
+	out := response{secrets: c.secrets, status: res.StatusCode, header: res.Header}
 	if out.raw, out.err = io.ReadAll(io.LimitReader(res.Body, maxBody)); out.err == nil && res.StatusCode == http.StatusOK {
 		out.err = json.Unmarshal(out.raw, &out.body)
 	}

@@ -107,6 +107,28 @@ func TestProbeReportsADeadResourceAndGoesOn(t *testing.T) {
 	}
 }
 
+func TestProbeTellsNoKeyAndSendsTheHeadersOfTheResource(t *testing.T) {
+	pool := routertest.Start(t, routertest.Config{Model: thinking, Resources: []routertest.Resource{{Name: "A"}, {Name: "B"}}})
+	const key = "orchid-gateway-42-north"
+	if err := pool.SetFaults(routertest.FailWith(503, `{"error":{"message":"upstream refused consumer `+key+`"}}`).On("A").For(0)); err != nil {
+		t.Fatal(err)
+	}
+	report, err := probe.Run(context.Background(), probe.Config{Pool: poolConfig(pool, func(r *router.Resource) {
+		r.Key, r.Headers = key, []router.Header{{Name: "X-Provider", Value: "openai"}}
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := strings.Join(report.Resources[0].Errors, " "); !strings.Contains(found, "upstream refused consumer [redacted]") {
+		t.Errorf("errors of A: %s", found)
+	}
+	for _, req := range pool.Resource("B").Requests() {
+		if req.Header.Get("X-Provider") != "openai" {
+			t.Errorf("a request without the header: %v", req.Header)
+		}
+	}
+}
+
 func TestProbeAsksNothingOfAChatResource(t *testing.T) {
 	pool := routertest.Start(t, routertest.Config{Model: thinking, Resources: []routertest.Resource{{Name: "A"}, {Name: "B", API: routertest.APIChatCompletions}}})
 	report, err := probe.Run(context.Background(), probe.Config{Pool: poolConfig(pool, func(r *router.Resource) {

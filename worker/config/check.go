@@ -1,12 +1,8 @@
 package config
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +12,8 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
 )
+
+const notAName = "is not a name of 1 to 200 printable characters without spaces"
 
 // refusal records one mistake about the value at a key path.
 type refusal func(path, format string, args ...any)
@@ -48,19 +46,19 @@ func check(c Config, complete bool, refuse refusal) {
 	checkPool(c, refuse)
 	for i, task := range c.Tasks {
 		if slices.ContainsFunc(c.Tasks[:i], func(t Task) bool { return t.Name == task.Name }) {
-			refuse("tasks."+task.Name, "is given twice")
+			refuse(namePath("tasks", task.Name, i), "is given twice")
 		}
-		checkTask(c, task, complete, refuse)
+		checkTask(c, i, complete, refuse)
 	}
 }
 
 func checkTemporal(t Temporal, refuse refusal) {
 	if host, port, err := net.SplitHostPort(t.Address); err != nil || host == "" || port == "" {
-		refuse("temporal.address", "%q is not host:port, such as 127.0.0.1:7233", t.Address)
+		refuse("temporal.address", "is not host:port, such as 127.0.0.1:7233")
 	}
 	for key, value := range map[string]string{"namespace": t.Namespace, "task_queue": t.TaskQueue, "release": t.Release} {
 		if !plainName(value) {
-			refuse("temporal."+key, "%q is not a name of 1 to 200 printable characters without spaces", value)
+			refuse("temporal."+key, notAName)
 		}
 	}
 	if t.TLS != nil {
@@ -77,22 +75,22 @@ func checkWorker(c Config, refuse refusal) {
 	positive(refuse, "actions.lease", c.Actions.Lease)
 	switch {
 	case c.Worker.Drain < longest:
-		refuse("worker.drain", "%s is shorter than the longest attempt (tasks.%s.timeouts.attempt: %s): a stop would cut it; make it at least that", c.Worker.Drain, task, longest)
+		refuse("worker.drain", "is shorter than the longest attempt (%s): a stop would cut it; make it at least that", task)
 	case c.Worker.Drain < c.Actions.Lease:
-		refuse("worker.drain", "%s is shorter than actions.lease (%s): a stop would cut a commit; make it at least that", c.Worker.Drain, c.Actions.Lease)
+		refuse("worker.drain", "is shorter than actions.lease: a stop would cut a commit; make it at least that")
 	}
 	if c.Worker.Heartbeat > c.Actions.Lease && c.Actions.Lease > 0 {
-		refuse("worker.heartbeat", "%s is longer than actions.lease (%s): a lost commit would not be noticed; make it shorter", c.Worker.Heartbeat, c.Actions.Lease)
+		refuse("worker.heartbeat", "is longer than actions.lease: a lost commit would not be noticed; make it shorter")
 	}
 	if c.Actions.Skew < 0 {
-		refuse("actions.skew", "%s is negative", c.Actions.Skew)
+		refuse("actions.skew", "is negative")
 	}
 	if c.Worker.DeadlockTimeout < 0 {
-		refuse("worker.deadlock_timeout", "%s is negative", c.Worker.DeadlockTimeout)
+		refuse("worker.deadlock_timeout", "is negative")
 	}
 	for key, n := range map[string]int{"max_activities": c.Worker.MaxActivities, "max_commits": c.Worker.MaxCommits, "sticky_cache": c.Worker.StickyCache} {
 		if n < 0 {
-			refuse("worker."+key, "%d is negative; leave it out for the default", n)
+			refuse("worker."+key, "is negative; leave it out for the default")
 		}
 	}
 }
@@ -100,25 +98,25 @@ func checkWorker(c Config, refuse refusal) {
 func checkPool(c Config, refuse refusal) {
 	p := c.Pool
 	if !plainName(p.Name) {
-		refuse("pool.name", "%q is not a name of 1 to 200 printable characters without spaces", p.Name)
+		refuse("pool.name", notAName)
 	}
 	oneOf(refuse, "pool.affinity", p.Affinity, "soft", "off")
 	oneOf(refuse, "pool.cross_boundary", p.CrossBoundary, "strip", "wait", "fail")
 	if p.Breaker.Failures <= 0 {
-		refuse("pool.breaker.failures", "%d is not positive", p.Breaker.Failures)
+		refuse("pool.breaker.failures", "is not positive")
 	}
 	if p.Breaker.Consecutive <= 0 {
-		refuse("pool.breaker.consecutive", "%d is not positive", p.Breaker.Consecutive)
+		refuse("pool.breaker.consecutive", "is not positive")
 	}
 	positive(refuse, "pool.breaker.open_for", p.Breaker.OpenFor)
 	if p.Retest.First < 0 {
-		refuse("pool.retest.first", "%s is negative; 0s is never", p.Retest.First)
+		refuse("pool.retest.first", "is negative; 0s is never")
 	}
 	if p.Retest.Most < p.Retest.First {
-		refuse("pool.retest.most", "%s is shorter than first (%s)", p.Retest.Most, p.Retest.First)
+		refuse("pool.retest.most", "is shorter than first")
 	}
 	if longest, task := c.longestAttempt(); p.Breaker.Window < longest || p.Breaker.Window <= 0 {
-		refuse("pool.breaker.window", "%s is shorter than the longest attempt (tasks.%s.timeouts.attempt: %s): its failures would leave the window before they are counted; make it at least that", p.Breaker.Window, task, longest)
+		refuse("pool.breaker.window", "is shorter than the longest attempt (%s): its failures would leave the window before they are counted; make it at least that", task)
 	}
 	if len(p.Resources) == 0 {
 		refuse("pool.resources", "is empty; name at least one resource")
@@ -132,34 +130,35 @@ func checkResource(p Pool, i int, r Resource, refuse refusal) {
 	path := resourcePath(p, i)
 	at := func(key string) string { return path + "." + key }
 	if !resourceName.MatchString(r.Name) {
-		refuse(at("name"), "%q is not a name of letters, digits, dots, _ and -, at most 64", r.Name)
+		refuse(at("name"), "is not a name of letters, digits, dots, _ and -, at most 64")
 	} else if first := firstResource(p, r.Name); first != i {
-		refuse(at("name"), "%s names a resource already; two resources need two names", r.Name)
+		refuse(at("name"), "names a resource already; two resources need two names")
 	}
 	oneOf(refuse, at("kind"), r.Kind, router.KindAzure, router.KindOpenAI, router.KindCompatible)
 	oneOf(refuse, at("api"), r.API, router.APIResponses, router.APIChatCompletions)
 	if r.API == router.APIChatCompletions && r.Boundary != r.Name {
-		refuse(at("encryption_boundary"), "means nothing with api %s, which carries no encrypted reasoning; leave it out", r.API)
+		refuse(at("encryption_boundary"), "means nothing with api %s, which carries no encrypted reasoning; leave it out", router.APIChatCompletions)
 	}
-	if err := checkURL(r.BaseURL); err != nil {
+	if err := r.endpoint().CheckEndpoint(); err != nil {
 		refuse(at("base_url"), "%v", err)
 	}
+	checkHeaders(r, path, refuse)
 	if r.Key.Empty() && (r.Kind == router.KindAzure || r.Kind == router.KindOpenAI) {
 		refuse(at("api_key_env"), "is required, or api_key_file; only kind compatible may go without a credential")
 	}
 	for key, value := range map[string]string{"account": r.Account, "encryption_boundary": r.Boundary} {
 		if value != r.Name && !plainName(value) {
-			refuse(at(key), "%q is not a name of 1 to 200 printable characters without spaces", value)
+			refuse(at(key), notAName)
 		}
 	}
 	if r.Weight <= 0 {
-		refuse(at("weight"), "%d is not positive; take the resource out to send it nothing", r.Weight)
+		refuse(at("weight"), "is not positive; take the resource out to send it nothing")
 	}
 	if r.Quota.RequestsPerMinute < 0 {
-		refuse(at("quota.requests_per_minute"), "%d is negative; leave it out for no limit", r.Quota.RequestsPerMinute)
+		refuse(at("quota.requests_per_minute"), "is negative; leave it out for no limit")
 	}
 	if r.Quota.TokensPerMinute < 0 {
-		refuse(at("quota.tokens_per_minute"), "%d is negative; leave it out for no limit", r.Quota.TokensPerMinute)
+		refuse(at("quota.tokens_per_minute"), "is negative; leave it out for no limit")
 	}
 	if len(r.Deployments) == 0 {
 		refuse(at("deployments"), "is empty; name at least one deployment")
@@ -172,7 +171,7 @@ func checkResource(p Pool, i int, r Resource, refuse refusal) {
 func checkDeployment(resource string, r Resource, j int, dep Deployment, refuse refusal) {
 	first := slices.IndexFunc(r.Deployments, func(d Deployment) bool { return d.Model == dep.Model })
 	path := fmt.Sprintf("%s.deployments[%s]", resource, dep.Model)
-	if dep.Model == "" || first != j {
+	if !sayable(dep.Model) || first != j {
 		path = fmt.Sprintf("%s.deployments[%d]", resource, j)
 	}
 	at := func(key string) string { return path + "." + key }
@@ -180,10 +179,10 @@ func checkDeployment(resource string, r Resource, j int, dep Deployment, refuse 
 	case !plainName(dep.Model):
 		refuse(at("model"), "is required: the name that agents ask for, without spaces")
 	case first != j:
-		refuse(at("model"), "%s has a deployment in this resource already; one model has one deployment a resource", dep.Model)
+		refuse(at("model"), "has a deployment in this resource already; one model has one deployment a resource")
 	}
 	if !plainName(dep.Deployment) {
-		refuse(at("deployment"), "%q is not a name of 1 to 200 printable characters without spaces", dep.Deployment)
+		refuse(at("deployment"), notAName)
 	}
 	for key, price := range map[string]onceward.MicroUSD{"input": dep.Price.Input, "cached_input": dep.Price.CachedInput, "cache_write": dep.Price.CacheWrite, "output": dep.Price.Output} {
 		if price < 0 {
@@ -197,61 +196,17 @@ func checkDeployment(resource string, r Resource, j int, dep Deployment, refuse 
 		refuse(at("capability.max_output_tokens"), "is required and must be positive")
 	}
 	for _, key := range router.Uncarried(r.API, dep.Capability) {
-		refuse(at("capability."+key), "api %s cannot carry it; leave it out, so that no run is sent there for it", r.API)
+		refuse(at("capability."+key), "api %s cannot carry it; leave it out, so that no run is sent there for it", router.APIChatCompletions)
 	}
 	if dep.Capability.P95Latency < 0 {
-		refuse(at("capability.p95_latency"), "%s is negative", dep.Capability.P95Latency)
+		refuse(at("capability.p95_latency"), "is negative")
 	}
-}
-
-func checkURL(raw string) error {
-	if raw == "" {
-		return errors.New("is required, such as https://example.openai.azure.com/openai/v1/")
-	}
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return errors.New("is not a URL") // the parser's own text repeats what may hold a password
-	case u.User != nil:
-		return errors.New("holds a user or password; name the credential in api_key_env or api_key_file")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return errors.New("is not an absolute http or https URL with a host")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("holds a query or fragment, which would be lost; give only the path")
-	}
-	return nil
-}
-
-// config reads the files.
-func (t TLS) config() (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	switch {
-	case t.CertFile != "" && t.KeyFile != "":
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("load cert_file and key_file: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
-	case t.CertFile != "" || t.KeyFile != "":
-		return nil, errors.New("cert_file and key_file only go together")
-	}
-	if t.CAFile != "" {
-		pem, err := readBounded(t.CAFile, maxConfig)
-		if err != nil {
-			return nil, fmt.Errorf("load ca_file: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("load ca_file: it holds no certificate in PEM form")
-		}
-	}
-	return cfg, nil
 }
 
 // resourcePath names a resource as the decoder does: by its name, or by its
-// index where the name is missing or taken.
+// index where the name is missing, taken or not to be said.
 func resourcePath(p Pool, i int) string {
-	if name := p.Resources[i].Name; name != "" && firstResource(p, name) == i {
+	if name := p.Resources[i].Name; sayable(name) && firstResource(p, name) == i {
 		return fmt.Sprintf("pool.resources[%s]", name)
 	}
 	return fmt.Sprintf("pool.resources[%d]", i)
@@ -266,13 +221,13 @@ func oneOf(refuse refusal, path, value string, allowed ...string) {
 	case value == "":
 		refuse(path, "is required: one of %s", strings.Join(allowed, ", "))
 	case !slices.Contains(allowed, value):
-		refuse(path, "%q is not one of %s%s", value, strings.Join(allowed, ", "), didYouMean(value, allowed))
+		refuse(path, "is not one of %s%s", strings.Join(allowed, ", "), didYouMean(value, allowed))
 	}
 }
 
 func positive(refuse refusal, path string, d time.Duration) {
 	if d <= 0 {
-		refuse(path, "%s is not positive", d)
+		refuse(path, "is not positive")
 	}
 }
 

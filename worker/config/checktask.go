@@ -9,30 +9,31 @@ import (
 	"github.com/onceward/onceward"
 )
 
-func checkTask(c Config, t Task, complete bool, refuse refusal) {
-	at := func(key string) string { return "tasks." + t.Name + "." + key }
+func checkTask(c Config, i int, complete bool, refuse refusal) {
+	t := c.Tasks[i]
+	at := func(key string) string { return namePath("tasks", t.Name, i) + "." + key }
 	if !plainName(t.Name) {
-		refuse("tasks", "%q is not a name of 1 to 200 printable characters without spaces", t.Name)
+		refuse(namePath("tasks", t.Name, i), notAName)
 	}
 	known := true
-	for _, name := range t.Resources {
+	for i, name := range t.Resources {
 		if firstResource(c.Pool, name) < 0 {
-			refuse(at("resources"), "the pool has no resource %s%s", name, didYouMean(name, resourceNames(c.Pool)))
+			refuse(at("resources"), "the pool has no resource of the name in entry %d%s", i+1, didYouMean(name, resourceNames(c.Pool)))
 			known = false
 		}
 	}
 	checkBudget(t, at, refuse)
 	checkTimeouts(t, at, refuse)
 	if !slices.Contains(degradedEnds, t.Degraded) {
-		refuse(at("degraded"), "%q is not one of %s", t.Degraded, joinOutcomes(degradedEnds))
+		refuse(at("degraded"), "is not one of %s", joinOutcomes(degradedEnds))
 	}
 	if rate := t.Requires.MinimumPassRate; rate < 0 || rate > 1 {
-		refuse(at("requires.minimum_pass_rate"), "%v is not between 0 and 1", rate)
+		refuse(at("requires.minimum_pass_rate"), "is not between 0 and 1")
 	} else if rate > 0 && t.Requires.EvalProfile == "" {
 		refuse(at("requires.minimum_pass_rate"), "says nothing without eval_profile; name the profile it is about")
 	}
 	if t.Requires.MaxP95Latency < 0 {
-		refuse(at("requires.max_p95_latency"), "%s is negative", t.Requires.MaxP95Latency)
+		refuse(at("requires.max_p95_latency"), "is negative")
 	}
 	if known && checkModels(c, t, at, refuse) && complete {
 		checkServed(c, t, at, refuse)
@@ -45,9 +46,9 @@ func checkModels(c Config, t Task, at func(string) string, refuse refusal) bool 
 	for i, model := range t.FallbackModels {
 		switch {
 		case !slices.Contains(models, model):
-			refuse(at("fallback_models"), "no resource of the task has the model %s%s", model, didYouMean(model, models))
+			refuse(at("fallback_models"), "no resource of the task has the model of entry %d%s", i+1, didYouMean(model, models))
 		case model == t.Model || slices.Index(t.FallbackModels, model) != i:
-			refuse(at("fallback_models"), "names %s twice; the model itself comes first anyway", model)
+			refuse(at("fallback_models"), "names the model of entry %d twice; the model itself comes first anyway", i+1)
 		}
 	}
 	switch {
@@ -55,7 +56,7 @@ func checkModels(c Config, t Task, at func(string) string, refuse refusal) bool 
 		refuse(at("model"), "is required: a model that a deployment of the pool has")
 		return false
 	case !slices.Contains(models, t.Model):
-		refuse(at("model"), "no resource of the task has the model %s%s", t.Model, didYouMean(t.Model, models))
+		refuse(at("model"), "no resource of the task has a model of this name%s", didYouMean(t.Model, models))
 		return false
 	}
 	return true
@@ -66,7 +67,7 @@ func checkServed(c Config, t Task, at func(string) string, refuse refusal) {
 	need := t.Requires
 	need.OutputTokens = max(need.OutputTokens, t.MaxOutputTokens)
 	if misses := c.Unmet(t, need); misses != nil {
-		refuse(at("requires"), "no deployment of %s meets it: %s", strings.Join(append([]string{t.Model}, t.FallbackModels...), ", "), strings.Join(misses, "; "))
+		refuse(at("requires"), "no deployment of its models meets it: %s", strings.Join(misses, "; "))
 		return
 	}
 	cheapest := onceward.MicroUSD(-1)
@@ -76,7 +77,7 @@ func checkServed(c Config, t Task, at func(string) string, refuse refusal) {
 		}
 	}
 	if cheapest > t.Budget.AttemptCost && t.Budget.AttemptCost > 0 {
-		refuse(at("budget.attempt_cost_usd"), "%.6f allows no attempt: max_output_tokens %d alone may cost %.6f on the cheapest deployment; raise it or lower max_output_tokens", t.Budget.AttemptCost.USD(), t.MaxOutputTokens, cheapest.USD())
+		refuse(at("budget.attempt_cost_usd"), "allows no attempt: the output that max_output_tokens allows may cost more on the cheapest deployment; raise it or lower max_output_tokens")
 	}
 }
 
@@ -112,7 +113,10 @@ func (c Config) Unmet(t Task, need onceward.Requirements) []string {
 		if len(missing) == 0 {
 			return nil
 		}
-		misses = append(misses, fmt.Sprintf("%s/%s lacks %s", cand.resource.Name, cand.deployment.Model, strings.Join(missing, ", ")))
+		for i, miss := range missing {
+			missing[i], _, _ = strings.Cut(miss, ":") // the key, without the values
+		}
+		misses = append(misses, fmt.Sprintf("%s/%s lacks %s", said(cand.resource.Name, "a resource"), said(cand.deployment.Model, "its model"), strings.Join(missing, ", ")))
 	}
 	return misses
 }
@@ -120,20 +124,20 @@ func (c Config) Unmet(t Task, need onceward.Requirements) []string {
 func checkBudget(t Task, at func(string) string, refuse refusal) {
 	b := t.Budget
 	if b.Attempts <= 0 {
-		refuse(at("budget.attempts"), "%d is not positive", b.Attempts)
+		refuse(at("budget.attempts"), "is not positive")
 	}
 	for key, amount := range map[string]onceward.MicroUSD{"cost_usd": b.Cost, "attempt_cost_usd": b.AttemptCost} {
 		if amount <= 0 {
-			refuse(at("budget."+key), "%v is not positive", amount.USD())
+			refuse(at("budget."+key), "is not positive")
 		}
 	}
 	if b.AttemptCost > b.Cost && b.Cost > 0 {
-		refuse(at("budget.attempt_cost_usd"), "%v is more than cost_usd (%v), which bounds all attempts together", b.AttemptCost.USD(), b.Cost.USD())
+		refuse(at("budget.attempt_cost_usd"), "is more than cost_usd, which bounds all attempts together")
 	}
 	positive(refuse, at("budget.deadline"), b.Deadline)
 	positive(refuse, at("budget.people_deadline"), b.PeopleDeadline)
 	if t.MaxOutputTokens <= 0 {
-		refuse(at("max_output_tokens"), "%d is not positive", t.MaxOutputTokens)
+		refuse(at("max_output_tokens"), "is not positive")
 	}
 }
 
@@ -142,14 +146,14 @@ func checkTimeouts(t Task, at func(string) string, refuse refusal) {
 	for key, d := range map[string]time.Duration{"first_event": t.Timeouts.FirstEvent, "idle": t.Timeouts.Idle} {
 		positive(refuse, at("timeouts."+key), d)
 		if d > t.Timeouts.Attempt && t.Timeouts.Attempt > 0 {
-			refuse(at("timeouts."+key), "%s is longer than timeouts.attempt (%s), which ends it before", d, t.Timeouts.Attempt)
+			refuse(at("timeouts."+key), "is longer than timeouts.attempt, which ends it before")
 		}
 	}
 	switch s := t.Timeouts.Silence; {
 	case s < 0:
-		refuse(at("timeouts.silence"), "%s is negative; 0 is no such limit", s)
+		refuse(at("timeouts.silence"), "is negative; 0 is no such limit")
 	case s > t.Timeouts.Idle && t.Timeouts.Idle > 0:
-		refuse(at("timeouts.silence"), "%s is longer than timeouts.idle (%s), which ends it before", s, t.Timeouts.Idle)
+		refuse(at("timeouts.silence"), "is longer than timeouts.idle, which ends it before")
 	}
 }
 

@@ -98,13 +98,22 @@ type Resource struct {
 	API          string // responses (default) | chat_completions
 	BaseURL      string // with a trailing slash
 	Key          Secret
-	Account      string // default Name
-	Boundary     string // default Name
+	Headers      []Header // sent with every request
+	Account      string   // default Name
+	Boundary     string   // default Name
 	Region       string
 	SafetyPolicy string
 	Weight       int // default 1
 	Quota        Quota
 	Deployments  []Deployment
+}
+
+// Header is a header of every request to a resource. Its value is Value, or
+// Secret where a variable or a file holds it.
+type Header struct {
+	Name   string
+	Value  string
+	Secret Secret
 }
 
 // Quota is what the owner granted per minute. Zero is no limit on our side.
@@ -146,15 +155,16 @@ func (c Config) Task(name string) (Task, error) {
 	return Task{}, fmt.Errorf("the configuration has no task class %q%s", name, didYouMean(name, names))
 }
 
-// longestAttempt returns the longest attempt timeout of any task class.
+// longestAttempt returns the longest attempt timeout of any task class, and its
+// key.
 func (c Config) longestAttempt() (time.Duration, string) {
-	longest, name := time.Duration(0), ""
-	for _, task := range c.Tasks {
+	longest, key := time.Duration(0), ""
+	for i, task := range c.Tasks {
 		if task.Timeouts.Attempt > longest {
-			longest, name = task.Timeouts.Attempt, task.Name
+			longest, key = task.Timeouts.Attempt, namePath("tasks", task.Name, i)+".timeouts.attempt"
 		}
 	}
-	return longest, name
+	return longest, key
 }
 
 // defaults returns a Config in which everything that has a default is set.

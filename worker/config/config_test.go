@@ -158,67 +158,67 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		name, old, new string
 		want           string // the whole message, once, alone
 	}{
-		{"unknown key of the file", "actions:", "action: {}\nactions:", "c.yaml:3: action: unknown key; did you mean actions?"},
-		{"unknown key of a section", "kind: compatible", "kind: compatible\n      regio: x", "c.yaml:9: " + res + "regio: unknown key; did you mean region?"},
-		{"unknown key unlike any", "worker: {drain: 180s}", "worker: {drain: 180s, colour: red}", "c.yaml:2: worker.colour: unknown key"},
+		{"unknown key of the file", "actions:", "action: {}\nactions:", "c.yaml:3: unknown key in column 1; did you mean actions?"},
+		{"unknown key of a section", "kind: compatible", "kind: compatible\n      regio: x", "c.yaml:9: pool.resources[a]: unknown key in column 7; did you mean region?"},
+		{"unknown key unlike any", "worker: {drain: 180s}", "worker: {drain: 180s, colour: red}", "c.yaml:2: worker: unknown key in column 23"},
 		{"duplicate key", "    model: gpt-5.6", "    model: gpt-5.6\n    model: other", "c.yaml:17: tasks.refund.model: given twice, first on line 16; keep one"},
 		{"duplicate task", "tasks:\n", "tasks:\n  refund: {model: gpt-5.6}\n", "c.yaml:16: tasks.refund: given twice, first on line 15; keep one"},
-		{"section that is a text", "worker: {drain: 180s}", "worker: fast", `c.yaml:2: worker: want keys and values, not "fast"`},
+		{"section that is a text", "worker: {drain: 180s}", "worker: fast", "c.yaml:2: worker: want keys and values, not a text"},
 		{"list that is a mapping", "    model: gpt-5.6", "    model: gpt-5.6\n    resources: {a: b}", "c.yaml:17: tasks.refund.resources: want a list such as [a, b], not keys and values"},
-		{"duration without a unit", "drain: 180s", "drain: 180", `c.yaml:2: worker.drain: "180" is not a duration; write a number and a unit, such as 30s, 10m or 72h`},
-		{"number that is a text", "max_output_tokens: 8000", "max_output_tokens: many", `c.yaml:13: ` + dep + `capability.max_output_tokens: want a whole number, not "many"`},
-		{"flag that is a text", "max_output_tokens: 8000", "max_output_tokens: 8000, tool_calling: maybe", `c.yaml:13: ` + dep + `capability.tool_calling: want true or false, not "maybe"`},
-		{"address without a port", "127.0.0.1:7233", "localhost", `c.yaml:1: temporal.address: "localhost" is not host:port, such as 127.0.0.1:7233`},
+		{"duration without a unit", "drain: 180s", "drain: 180", "c.yaml:2: worker.drain: is not a duration; write a number and a unit, such as 30s, 10m or 72h"},
+		{"number that is a text", "max_output_tokens: 8000", "max_output_tokens: many", "c.yaml:13: pool.resources[a].deployments[gpt-5.6].capability.max_output_tokens: want a whole number, not a text"},
+		{"flag that is a text", "max_output_tokens: 8000", "max_output_tokens: 8000, tool_calling: maybe", "c.yaml:13: pool.resources[a].deployments[gpt-5.6].capability.tool_calling: want true or false, not a text"},
+		{"address without a port", "127.0.0.1:7233", "localhost", "c.yaml:1: temporal.address: is not host:port, such as 127.0.0.1:7233"},
 		{"half a TLS pair", `"127.0.0.1:7233"`, `"127.0.0.1:7233", tls: {cert_file: x.pem}`, "c.yaml:1: temporal.tls: cert_file and key_file only go together"},
-		{"drain under the attempt", "drain: 180s", "drain: 90s", "c.yaml:2: worker.drain: 1m30s is shorter than the longest attempt (tasks.refund.timeouts.attempt: 2m0s): a stop would cut it; make it at least that"},
-		{"drain under the lease", "lease: 60s", "lease: 200s", "c.yaml:2: worker.drain: 3m0s is shorter than actions.lease (3m20s): a stop would cut a commit; make it at least that"},
-		{"heartbeat over the lease", "lease: 60s", "lease: 5s", "c.yaml:2: worker.heartbeat: 10s is longer than actions.lease (5s): a lost commit would not be noticed; make it shorter"},
-		{"lease of zero", "lease: 60s", "lease: 0s", "c.yaml:3: actions.lease: 0s is not positive"},
-		{"negative skew", "lease: 60s", "lease: 60s, skew: -1s", "c.yaml:3: actions.skew: -1s is negative"},
-		{"negative slots", "drain: 180s", "drain: 180s, max_commits: -1", "c.yaml:2: worker.max_commits: -1 is negative; leave it out for the default"},
-		{"affinity outside its set", "pool:\n", "pool:\n  affinity: hard\n", `c.yaml:5: pool.affinity: "hard" is not one of soft, off`},
-		{"cross_boundary outside its set", "pool:\n", "pool:\n  cross_boundary: stripe\n", `c.yaml:5: pool.cross_boundary: "stripe" is not one of strip, wait, fail; did you mean strip?`},
-		{"window under the attempt", "window: 300s", "window: 60s", "c.yaml:5: pool.breaker.window: 1m0s is shorter than the longest attempt (tasks.refund.timeouts.attempt: 2m0s): its failures would leave the window before they are counted; make it at least that"},
-		{"resource name with a space", "name: a", "name: a b", `c.yaml:7: pool.resources[a b].name: "a b" is not a name of letters, digits, dots, _ and -, at most 64`},
+		{"drain under the attempt", "drain: 180s", "drain: 90s", "c.yaml:2: worker.drain: is shorter than the longest attempt (tasks.refund.timeouts.attempt): a stop would cut it; make it at least that"},
+		{"drain under the lease", "lease: 60s", "lease: 200s", "c.yaml:2: worker.drain: is shorter than actions.lease: a stop would cut a commit; make it at least that"},
+		{"heartbeat over the lease", "lease: 60s", "lease: 5s", "c.yaml:2: worker.heartbeat: is longer than actions.lease: a lost commit would not be noticed; make it shorter"},
+		{"lease of zero", "lease: 60s", "lease: 0s", "c.yaml:3: actions.lease: is not positive"},
+		{"negative skew", "lease: 60s", "lease: 60s, skew: -1s", "c.yaml:3: actions.skew: is negative"},
+		{"negative slots", "drain: 180s", "drain: 180s, max_commits: -1", "c.yaml:2: worker.max_commits: is negative; leave it out for the default"},
+		{"affinity outside its set", "pool:\n", "pool:\n  affinity: hard\n", "c.yaml:5: pool.affinity: is not one of soft, off"},
+		{"cross_boundary outside its set", "pool:\n", "pool:\n  cross_boundary: stripe\n", `c.yaml:5: pool.cross_boundary: is not one of strip, wait, fail; did you mean strip?`},
+		{"window under the attempt", "window: 300s", "window: 60s", "c.yaml:5: pool.breaker.window: is shorter than the longest attempt (tasks.refund.timeouts.attempt): its failures would leave the window before they are counted; make it at least that"},
+		{"resource name with a space", "name: a", "name: a b", "c.yaml:7: pool.resources[0].name: is not a name of letters, digits, dots, _ and -, at most 64"},
 		{"missing kind", "      kind: compatible\n", "", "c.yaml:7: " + res + "kind: is required: one of azure, openai, compatible"},
-		{"kind outside its set", "kind: compatible", "kind: Azure", `c.yaml:8: ` + res + `kind: "Azure" is not one of azure, openai, compatible; did you mean azure?`},
-		{"api outside its set", "kind: compatible", "kind: compatible\n      api: chat_completion", `c.yaml:9: ` + res + `api: "chat_completion" is not one of responses, chat_completions; did you mean chat_completions?`},
+		{"kind outside its set", "kind: compatible", "kind: Azure", "c.yaml:8: pool.resources[a].kind: is not one of azure, openai, compatible; did you mean azure?"},
+		{"api outside its set", "kind: compatible", "kind: compatible\n      api: chat_completion", "c.yaml:9: pool.resources[a].api: is not one of responses, chat_completions; did you mean chat_completions?"},
 		{"boundary of an API without sealed reasoning", "kind: compatible", "kind: compatible\n      api: chat_completions\n      encryption_boundary: shared", `c.yaml:10: ` + res + `encryption_boundary: means nothing with api chat_completions, which carries no encrypted reasoning; leave it out`},
-		{"missing URL", "      base_url: http://127.0.0.1:1/v1\n", "", "c.yaml:7: " + res + "base_url: is required, such as https://example.openai.azure.com/openai/v1/"},
-		{"URL without a scheme", "http://127.0.0.1:1/v1", "example.com/v1", "c.yaml:9: " + res + "base_url: is not an absolute http or https URL with a host"},
+		{"missing URL", "      base_url: http://127.0.0.1:1/v1\n", "", "c.yaml:7: pool.resources[a].base_url: is required, such as https://<host>/v1/"},
+		{"URL without a scheme", "http://127.0.0.1:1/v1", "example.com/v1", "c.yaml:9: pool.resources[a].base_url: is not an absolute http or https URL with a host; want https://<host>/v1/"},
 		{"URL with a password", "http://127.0.0.1:1/v1", "http://u:hunter2@127.0.0.1/v1", "c.yaml:9: " + res + "base_url: holds a user or password; name the credential in api_key_env or api_key_file"},
-		{"URL with a query", "http://127.0.0.1:1/v1", "http://127.0.0.1/v1?api-version=1", "c.yaml:9: " + res + "base_url: holds a query or fragment, which would be lost; give only the path"},
+		{"URL with a query", "http://127.0.0.1:1/v1", "http://127.0.0.1/v1?api-version=1", "c.yaml:9: pool.resources[a].base_url: has an api-version, which the v1 API does without; want https://<host>/v1/"},
 		{"credential missing", "kind: compatible", "kind: openai", "c.yaml:7: " + res + "api_key_env: is required, or api_key_file; only kind compatible may go without a credential"},
 		{"variable not set", "kind: compatible", "kind: openai\n      api_key_env: MY_KEY", "c.yaml:9: " + res + "api_key_env: the environment variable MY_KEY is not set"},
 		{"credential in the file", "kind: compatible", "kind: compatible\n      api_key_env: sk-proj-secret", "c.yaml:9: " + res + "api_key_env: is not the name of an environment variable (the credential itself does not belong in the file)"},
-		{"key file unreadable", "kind: compatible", "kind: compatible\n      api_key_file: no-such-file", "c.yaml:9: " + res + "api_key_file: open no-such-file: no such file or directory"},
+		{"key file unreadable", "kind: compatible", "kind: compatible\n      api_key_file: no-such-file", "c.yaml:9: pool.resources[a].api_key_file: the file does not exist; relative paths start beside the configuration"},
 		{"both credentials", "kind: compatible", "kind: compatible\n      api_key_file: f\n      api_key_env: E", "c.yaml:10: " + res + "api_key_env: is given beside api_key_file; keep one"},
-		{"weight of zero", "kind: compatible", "kind: compatible\n      weight: 0", "c.yaml:9: " + res + "weight: 0 is not positive; take the resource out to send it nothing"},
-		{"negative quota", "kind: compatible", "kind: compatible\n      quota: {requests_per_minute: -1}", "c.yaml:9: " + res + "quota.requests_per_minute: -1 is negative; leave it out for no limit"},
+		{"weight of zero", "kind: compatible", "kind: compatible\n      weight: 0", "c.yaml:9: pool.resources[a].weight: is not positive; take the resource out to send it nothing"},
+		{"negative quota", "kind: compatible", "kind: compatible\n      quota: {requests_per_minute: -1}", "c.yaml:9: pool.resources[a].quota.requests_per_minute: is negative; leave it out for no limit"},
 		{"missing price", "          price: {input: 1, output: 2}\n", "", "c.yaml:11: " + dep + "price: is required, as {input: ..., cached_input: ..., output: ...} in USD per million tokens: without it no attempt can be bounded by a budget"},
 		{"half a price", "price: {input: 1, output: 2}", "price: {input: 1}", "c.yaml:12: " + dep + "price.output: is required, in USD per million tokens; 0 for a deployment that costs nothing"},
 		{"empty price", "price: {input: 1, output: 2}", "price: {input: , output: 2}", "c.yaml:12: " + dep + "price.input: is required, in USD per million tokens; 0 for a deployment that costs nothing"},
-		{"negative price", "price: {input: 1, output: 2}", "price: {input: 1, output: -2}", "c.yaml:12: " + dep + "price.output: -2 is not an amount in US dollars between 0 and 1000000"},
+		{"negative price", "price: {input: 1, output: 2}", "price: {input: 1, output: -2}", "c.yaml:12: pool.resources[a].deployments[gpt-5.6].price.output: is not an amount in US dollars between 0 and 1000000"},
 		{"cache writes for nothing", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: 0, output: 2}", "c.yaml:12: " + dep + "price.cache_write: is 0, and what is written to a cache is input; leave it out for the price of input"},
-		{"negative price of cache writes", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: -1, output: 2}", "c.yaml:12: " + dep + "price.cache_write: -1 is not an amount in US dollars between 0 and 1000000"},
+		{"negative price of cache writes", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: -1, output: 2}", "c.yaml:12: " + dep + "price.cache_write: is not an amount in US dollars between 0 and 1000000"},
 		{"no input limit", "max_input_tokens: 1000, ", "", "c.yaml:13: " + dep + "capability.max_input_tokens: is required and must be positive"},
-		{"reasoning_id outside its set", "max_output_tokens: 8000", "max_output_tokens: 8000, reasoning_id: drop", `c.yaml:13: ` + dep + `capability.reasoning_id: "drop" is not one of keep, omit`},
-		{"pass rate over one", "max_output_tokens: 8000", "max_output_tokens: 8000, eval_profiles: {v8: 98}", `c.yaml:13: ` + dep + `capability.eval_profiles.v8: 98 is not a pass rate between 0 and 1`},
+		{"reasoning_id outside its set", "max_output_tokens: 8000", "max_output_tokens: 8000, reasoning_id: drop", `c.yaml:13: ` + dep + `capability.reasoning_id: is not one of keep, omit`},
+		{"pass rate over one", "max_output_tokens: 8000", "max_output_tokens: 8000, eval_profiles: {v8: 98}", "c.yaml:13: pool.resources[a].deployments[gpt-5.6].capability.eval_profiles[0]: is not a pass rate between 0 and 1"},
 		{"missing model", "    model: gpt-5.6\n", "    degraded: unavailable\n", "c.yaml:15: " + task + "model: is required: a model that a deployment of the pool has"},
-		{"unknown model", "    model: gpt-5.6\n", "    model: GPT-5.6\n", "c.yaml:16: " + task + "model: no resource of the task has the model GPT-5.6; did you mean gpt-5.6?"},
-		{"unknown resource", "    model: gpt-5.6\n", "    model: gpt-5.6\n    resources: [A]\n", "c.yaml:17: " + task + "resources: the pool has no resource A; did you mean a?"},
-		{"unknown fallback model", "    model: gpt-5.6\n", "    model: gpt-5.6\n    fallback_models: [gpt-5]\n", "c.yaml:17: " + task + "fallback_models: no resource of the task has the model gpt-5; did you mean gpt-5.6?"},
-		{"fallback to itself", "    model: gpt-5.6\n", "    model: gpt-5.6\n    fallback_models: [gpt-5.6]\n", "c.yaml:17: " + task + "fallback_models: names gpt-5.6 twice; the model itself comes first anyway"},
-		{"degraded outside its set", "    model: gpt-5.6\n", "    model: gpt-5.6\n    degraded: shrug\n", `c.yaml:17: ` + task + `degraded: "shrug" is not one of unavailable, read_only_fallback, result_delayed, manual_completion_required`},
-		{"requirement nobody meets", "    model: gpt-5.6\n", "    model: gpt-5.6\n    requires: {tool_calling: true, region: [eu-west]}\n", `c.yaml:17: ` + task + `requires: no deployment of gpt-5.6 meets it: a/gpt-5.6 lacks tool_calling, region: need one of [eu-west], have ""`},
-		{"output nobody can make", "    model: gpt-5.6\n", "    model: gpt-5.6\n    max_output_tokens: 9000\n", "c.yaml:15: " + task + "requires: no deployment of gpt-5.6 meets it: a/gpt-5.6 lacks max_output_tokens: need 9000, have 8000"},
+		{"unknown model", "    model: gpt-5.6\n", "    model: GPT-5.6\n", "c.yaml:16: tasks.refund.model: no resource of the task has a model of this name; did you mean gpt-5.6?"},
+		{"unknown resource", "    model: gpt-5.6\n", "    model: gpt-5.6\n    resources: [A]\n", "c.yaml:17: tasks.refund.resources: the pool has no resource of the name in entry 1; did you mean a?"},
+		{"unknown fallback model", "    model: gpt-5.6\n", "    model: gpt-5.6\n    fallback_models: [gpt-5]\n", "c.yaml:17: tasks.refund.fallback_models: no resource of the task has the model of entry 1; did you mean gpt-5.6?"},
+		{"fallback to itself", "    model: gpt-5.6\n", "    model: gpt-5.6\n    fallback_models: [gpt-5.6]\n", "c.yaml:17: tasks.refund.fallback_models: names the model of entry 1 twice; the model itself comes first anyway"},
+		{"degraded outside its set", "    model: gpt-5.6\n", "    model: gpt-5.6\n    degraded: shrug\n", "c.yaml:17: tasks.refund.degraded: is not one of unavailable, read_only_fallback, result_delayed, manual_completion_required"},
+		{"requirement nobody meets", "    model: gpt-5.6\n", "    model: gpt-5.6\n    requires: {tool_calling: true, region: [eu-west]}\n", "c.yaml:17: tasks.refund.requires: no deployment of its models meets it: a/gpt-5.6 lacks tool_calling, region"},
+		{"output nobody can make", "    model: gpt-5.6\n", "    model: gpt-5.6\n    max_output_tokens: 9000\n", "c.yaml:15: tasks.refund.requires: no deployment of its models meets it: a/gpt-5.6 lacks max_output_tokens"},
 		{"rate without a profile", "    model: gpt-5.6\n", "    model: gpt-5.6\n    requires: {minimum_pass_rate: 0.9}\n", "c.yaml:17: " + task + "requires.minimum_pass_rate: says nothing without eval_profile; name the profile it is about"},
-		{"budget of no attempts", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempts: 0}\n", "c.yaml:17: " + task + "budget.attempts: 0 is not positive"},
-		{"attempt dearer than the run", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempt_cost_usd: 0.6}\n", "c.yaml:17: " + task + "budget.attempt_cost_usd: 0.6 is more than cost_usd (0.5), which bounds all attempts together"},
-		{"budget that allows no attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempt_cost_usd: 0.001}\n", "c.yaml:17: " + task + "budget.attempt_cost_usd: 0.001000 allows no attempt: max_output_tokens 4000 alone may cost 0.008000 on the cheapest deployment; raise it or lower max_output_tokens"},
-		{"idle over the attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 3m}\n", "c.yaml:17: " + task + "timeouts.idle: 3m0s is longer than timeouts.attempt (2m0s), which ends it before"},
-		{"E17 silence over idle", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 1m, silence: 90s}\n", "c.yaml:17: " + task + "timeouts.silence: 1m30s is longer than timeouts.idle (1m0s), which ends it before"},
-		{"E17 silence below zero", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {silence: -1s}\n", "c.yaml:17: " + task + "timeouts.silence: -1s is negative; 0 is no such limit"},
+		{"budget of no attempts", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempts: 0}\n", "c.yaml:17: tasks.refund.budget.attempts: is not positive"},
+		{"attempt dearer than the run", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempt_cost_usd: 0.6}\n", "c.yaml:17: tasks.refund.budget.attempt_cost_usd: is more than cost_usd, which bounds all attempts together"},
+		{"budget that allows no attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    budget: {attempt_cost_usd: 0.001}\n", "c.yaml:17: tasks.refund.budget.attempt_cost_usd: allows no attempt: the output that max_output_tokens allows may cost more on the cheapest deployment; raise it or lower max_output_tokens"},
+		{"idle over the attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 3m}\n", "c.yaml:17: tasks.refund.timeouts.idle: is longer than timeouts.attempt, which ends it before"},
+		{"E17 silence over idle", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 1m, silence: 90s}\n", "c.yaml:17: " + task + "timeouts.silence: is longer than timeouts.idle, which ends it before"},
+		{"E17 silence below zero", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {silence: -1s}\n", "c.yaml:17: " + task + "timeouts.silence: is negative; 0 is no such limit"},
 		{"two documents", "tasks:", "---\ntasks:", "c.yaml: more than one YAML document; keep one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -246,12 +246,12 @@ func TestPriceOfCacheWritesIsRead(t *testing.T) {
 func TestTwoOfOneNameAreRefused(t *testing.T) {
 	resource := small[strings.Index(small, "    - name: a"):strings.Index(small, "tasks:")]
 	got := parseError(t, strings.Replace(small, "tasks:", resource+"tasks:", 1))
-	if want := "c.yaml:14: pool.resources[1].name: a names a resource already; two resources need two names"; len(got) != 1 || got[0] != want {
+	if want := "c.yaml:14: pool.resources[1].name: names a resource already; two resources need two names"; len(got) != 1 || got[0] != want {
 		t.Errorf("resources: refused with %q, want %q", got, want)
 	}
 	deployment := small[strings.Index(small, "        - model"):strings.Index(small, "tasks:")]
 	got = parseError(t, strings.Replace(small, "tasks:", deployment+"tasks:", 1))
-	if want := "c.yaml:14: pool.resources[a].deployments[1].model: gpt-5.6 has a deployment in this resource already; one model has one deployment a resource"; len(got) != 1 || got[0] != want {
+	if want := "c.yaml:14: pool.resources[a].deployments[1].model: has a deployment in this resource already; one model has one deployment a resource"; len(got) != 1 || got[0] != want {
 		t.Errorf("deployments: refused with %q, want %q", got, want)
 	}
 }
@@ -302,8 +302,8 @@ func TestEnvironmentOverridesOnlyByDocumentedNames(t *testing.T) {
 		{"path with an index", "ONCEWARD_POOL_RESOURCES_0_BASE_URL=http://x", "environment: ONCEWARD_POOL_RESOURCES_0_BASE_URL: unknown variable; the base_url of a resource is set by ONCEWARD_RESOURCE_<NAME>_BASE_URL with the name of a resource in the file, everything else of the pool in the file only"},
 		{"whole list", "ONCEWARD_POOL_RESOURCES=[]", "environment: ONCEWARD_POOL_RESOURCES: unknown variable; the base_url of a resource is set by ONCEWARD_RESOURCE_<NAME>_BASE_URL with the name of a resource in the file, everything else of the pool in the file only"},
 		{"unreferenced credential", "ONCEWARD_SPARE_CREDENTIAL=hunter2", "environment: ONCEWARD_SPARE_CREDENTIAL: unknown variable; unset it, or name it in an api_key_env of the file"},
-		{"bad override", "ONCEWARD_TEMPORAL_ADDRESS=nowhere", `environment: ONCEWARD_TEMPORAL_ADDRESS: "nowhere" is not host:port, such as 127.0.0.1:7233`},
-		{"bad URL", "ONCEWARD_RESOURCE_A_BASE_URL=nowhere", "environment: ONCEWARD_RESOURCE_A_BASE_URL: is not an absolute http or https URL with a host"},
+		{"bad override", "ONCEWARD_TEMPORAL_ADDRESS=nowhere", "environment: ONCEWARD_TEMPORAL_ADDRESS: is not host:port, such as 127.0.0.1:7233"},
+		{"bad URL", "ONCEWARD_RESOURCE_A_BASE_URL=nowhere", "environment: ONCEWARD_RESOURCE_A_BASE_URL: is not an absolute http or https URL with a host; want https://<host>/v1/"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := parseError(t, small, row.pair); len(got) != 1 || got[0] != row.want {
@@ -317,7 +317,7 @@ func TestResourcesThatShareAVariableAreRefused(t *testing.T) {
 	resource := small[strings.Index(small, "    - name: a"):strings.Index(small, "tasks:")]
 	text := strings.Replace(small, "tasks:", strings.Replace(resource, "name: a", "name: eu-1", 1)+strings.Replace(resource, "name: a", "name: eu.1", 1)+"tasks:", 1)
 	got := parseError(t, text)
-	if want := "c.yaml:21: pool.resources[eu.1].name: eu-1 and eu.1 share the variable ONCEWARD_RESOURCE_EU_1_BASE_URL; rename one"; len(got) != 1 || got[0] != want {
+	if want := "c.yaml:21: pool.resources[eu.1].name: shares the variable for its base_url with eu-1; rename one"; len(got) != 1 || got[0] != want {
 		t.Errorf("refused with %q, want %q", got, want)
 	}
 }
@@ -346,14 +346,14 @@ func TestCredentialsComeFromVariableOrFileAndNeverPrint(t *testing.T) {
 		}
 	}
 	got := parseError(t, strings.Replace(small, "kind: compatible", "kind: openai\n      api_key_env: K", 1), "K=hunter2\nX-Evil: 1")
-	if len(got) != 1 || strings.Contains(got[0], "hunter2") || !strings.Contains(got[0], "white space or control characters") {
+	if len(got) != 1 || strings.Contains(got[0], "hunter2") || !strings.Contains(got[0], "has U+000A (a line break) at character 8") {
 		t.Errorf("a credential with a line break: %q", got)
 	}
 }
 
 func TestConfigMadeInCodeIsChecked(t *testing.T) {
 	err := Config{}.Check()
-	if err == nil || !strings.Contains(err.Error(), "pool.resources: is empty") || !strings.Contains(err.Error(), "actions.lease: 0s is not positive") {
+	if err == nil || !strings.Contains(err.Error(), "pool.resources: is empty") || !strings.Contains(err.Error(), "actions.lease: is not positive") {
 		t.Errorf("the zero Config: %v", err)
 	}
 }

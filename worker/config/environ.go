@@ -69,12 +69,22 @@ func resourceVariable(resource string) string {
 // the documented set and was not referenced by the file.
 func (e environment) refuseStrangers(d *decoder, pool Pool, referenced []string) {
 	known := slices.Clone(referenced)
+	sayables := []string{}
+	for _, name := range referenced {
+		if variableSaid.MatchString(name) {
+			sayables = append(sayables, name)
+		}
+	}
 	for _, name := range overrides {
-		known = append(known, name)
+		known, sayables = append(known, name), append(sayables, name)
 	}
 	for _, resource := range pool.Resources {
 		known = append(known, resourceVariable(resource.Name))
+		if sayable(resource.Name) {
+			sayables = append(sayables, resourceVariable(resource.Name))
+		}
 	}
+	slices.Sort(sayables)
 	slices.Sort(known)
 	var strangers []string
 	for name := range e {
@@ -84,7 +94,7 @@ func (e environment) refuseStrangers(d *decoder, pool Pool, referenced []string)
 	}
 	slices.Sort(strangers)
 	for _, name := range strangers {
-		d.mistakes = append(d.mistakes, Mistake{File: "environment", Key: name, Reason: strangerReason(name, known)})
+		d.mistakes = append(d.mistakes, Mistake{File: "environment", Key: name, Reason: strangerReason(name, sayables)})
 	}
 }
 

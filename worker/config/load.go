@@ -1,14 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"syscall"
 
 	"github.com/onceward/onceward"
 )
@@ -19,19 +20,13 @@ const (
 	maxSecret = 64 << 10
 )
 
-// unreadable stands for a credential that was refused, so that it is not
-// reported as missing too. It never leaves this file.
-var unreadable = NewSecret("unreadable")
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // Load reads and checks the configuration of a file, with the environment of
 // this process. A configuration with mistakes gives a *ConfigError that lists
 // all of them.
 func Load(path string) (Config, error) {
-	raw, err := readBounded(path, maxConfig)
+	raw, err := readConfiguration(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("read configuration: %w", err)
+		return Config{}, err
 	}
 	return Parse(path, raw, os.Environ())
 }
@@ -61,9 +56,9 @@ func LoadUnkeyed(path string) (Config, error) {
 // loadFor reads a file with a loader's own leave to pass over things, and
 // reports the mistakes that matter.
 func loadFor(path string, l loader, matters func(Mistake) bool) (Config, error) {
-	raw, err := readBounded(path, maxConfig)
+	raw, err := readConfiguration(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("read configuration: %w", err)
+		return Config{}, err
 	}
 	cfg, mistakes := l.load(path, raw, os.Environ())
 	mistakes = slices.DeleteFunc(mistakes, func(m Mistake) bool { return !matters(m) })
@@ -72,6 +67,9 @@ func loadFor(path string, l loader, matters func(Mistake) bool) (Config, error) 
 	}
 	for i := range cfg.Pool.Resources {
 		cfg.Pool.Resources[i].Key = Secret{}
+		for j := range cfg.Pool.Resources[i].Headers {
+			cfg.Pool.Resources[i].Headers[j].Secret = Secret{}
+		}
 	}
 	if l.anonymous {
 		cfg.Temporal.APIKey = Secret{}
@@ -146,12 +144,14 @@ func (l *loader) root(o *object, cfg *Config) {
 	if s, ok := o.child("pool"); ok {
 		l.pool(s, &cfg.Pool)
 	}
-	if s, ok := o.child("tasks"); ok {
+	if s, ok := o.names("tasks"); ok {
 		for _, name := range s.keys {
-			task := defaultTask(name)
-			if section, ok := s.child(name); ok {
-				l.task(section, &task)
+			section, ok := s.d.mapping(s.at(name), s.nodes[name], false)
+			if !ok {
+				continue // it is refused by now
 			}
+			task := defaultTask(name)
+			l.task(section, &task)
 			cfg.Tasks = append(cfg.Tasks, task)
 		}
 	}
@@ -163,7 +163,7 @@ func (l *loader) temporal(o *object, t *Temporal) {
 	o.str("namespace", &t.Namespace)
 	o.str("task_queue", &t.TaskQueue)
 	o.str("release", &t.Release)
-	t.APIKey = l.secret(o, !l.anonymous)
+	t.APIKey = l.credential(o, "api_key", false, !l.anonymous)
 	if s, ok := o.child("tls"); ok {
 		t.TLS = &TLS{}
 		s.str("cert_file", &t.TLS.CertFile)
@@ -210,7 +210,8 @@ func (l *loader) resource(o *object) Resource {
 	o.str("region", &r.Region)
 	o.str("safety_policy", &r.SafetyPolicy)
 	o.integer("weight", &r.Weight)
-	r.Key = l.secret(o, !l.unkeyed)
+	r.Key = l.credential(o, "api_key", false, !l.unkeyed)
+	o.each("headers", "", func(s *object) { r.Headers = append(r.Headers, l.header(s)) })
 	if s, ok := o.child("quota"); ok {
 		s.integer("requests_per_minute", &r.Quota.RequestsPerMinute)
 		s.integer("tokens_per_minute", &r.Quota.TokensPerMinute)
@@ -262,18 +263,18 @@ func (l *loader) capability(o *object, c *onceward.Capability) {
 	ids := "keep"
 	o.str("reasoning_id", &ids)
 	if ids != "keep" && ids != "omit" {
-		l.d.refuse(o.at("reasoning_id"), "%q is not one of keep, omit", ids)
+		l.d.refuse(o.at("reasoning_id"), "is not one of keep, omit")
 	}
 	c.OmitReasoningIDs = ids == "omit"
 	o.list("hosted_tools", &c.HostedTools)
 	o.list("locales", &c.Locales)
 	o.duration("p95_latency", &c.P95Latency)
-	if s, ok := o.child("eval_profiles"); ok {
+	if s, ok := o.names("eval_profiles"); ok {
 		c.EvalProfiles = map[string]float64{}
 		for _, profile := range s.keys {
 			var rate float64
 			if s.number(profile, &rate) && (rate < 0 || rate > 1) {
-				l.d.refuse(s.at(profile), "%v is not a pass rate between 0 and 1", rate)
+				l.d.refuse(s.at(profile), "is not a pass rate between 0 and 1")
 			}
 			c.EvalProfiles[profile] = rate
 		}
@@ -323,53 +324,6 @@ func (l *loader) task(o *object, t *Task) {
 	o.end()
 }
 
-// secret reads api_key_env or api_key_file. It never repeats what a key holds:
-// who writes the credential itself there must not find it in a log. Without read
-// it only looks at how the credential is named.
-func (l *loader) secret(o *object, read bool) Secret {
-	var variable, file string
-	o.str("api_key_env", &variable)
-	o.str("api_key_file", &file)
-	value, key := "", o.at("api_key_env")
-	switch {
-	case variable != "" && file != "":
-		l.d.refuse(key, "is given beside api_key_file; keep one")
-		return unreadable
-	case variable != "":
-		if !variableName.MatchString(variable) {
-			l.d.refuse(key, "is not the name of an environment variable (the credential itself does not belong in the file)")
-			return unreadable
-		}
-		l.referenced = append(l.referenced, variable)
-		if !read {
-			return unreadable
-		}
-		if value = strings.TrimSpace(l.env[variable]); value == "" {
-			l.d.refuse(key, "the environment variable %s is not set", variable)
-			return unreadable
-		}
-	case file != "":
-		key = o.at("api_key_file")
-		if !read {
-			return unreadable
-		}
-		raw, err := readBounded(l.beside(file), maxSecret)
-		if err != nil {
-			l.d.refuse(key, "%v", err)
-			return unreadable
-		}
-		if value = strings.TrimSpace(string(raw)); value == "" {
-			l.d.refuse(key, "the file %s is empty", file)
-			return unreadable
-		}
-	}
-	if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-		l.d.refuse(key, "holds white space or control characters, which no header can carry")
-		return unreadable
-	}
-	return NewSecret(value)
-}
-
 // overrideURLs applies ONCEWARD_RESOURCE_<NAME>_BASE_URL. Two resources that
 // share the variable would silently share the endpoint: refused.
 func (l *loader) overrideURLs(pool Pool) {
@@ -377,7 +331,7 @@ func (l *loader) overrideURLs(pool Pool) {
 	for i, r := range pool.Resources {
 		name := resourceVariable(r.Name)
 		if other, taken := owner[name]; taken && other != r.Name {
-			l.d.refuse(resourcePath(pool, i)+".name", "%s and %s share the variable %s; rename one", other, r.Name, name)
+			l.d.refuse(resourcePath(pool, i)+".name", "shares the variable for its base_url with %s; rename one", said(other, "another resource"))
 		}
 		owner[name] = r.Name
 		if value := l.env[name]; value != "" && r.Name != "" {
@@ -402,18 +356,42 @@ func withSlash(url string) string {
 	return url + "/"
 }
 
+// readConfiguration reads the file itself, whose path the user gave by hand.
+func readConfiguration(path string) ([]byte, error) {
+	raw, err := readFile(path, maxConfig+1)
+	if err == nil && len(raw) > maxConfig {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxConfig)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return raw, nil
+}
+
+// readBounded reads a file. Its errors do not repeat the path, which may be a
+// credential in the wrong place.
 func readBounded(path string, limit int64) ([]byte, error) {
+	raw, err := readFile(path, limit+1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("the file does not exist; relative paths start beside the configuration")
+	case errors.Is(err, fs.ErrPermission):
+		return nil, errors.New("the file may not be read by this user")
+	case errors.Is(err, syscall.EISDIR):
+		return nil, errors.New("it is a folder, not a file")
+	case err != nil:
+		return nil, errors.New("the file cannot be read")
+	case int64(len(raw)) > limit:
+		return nil, fmt.Errorf("the file has more than %d bytes", limit)
+	}
+	return raw, nil
+}
+
+func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(raw)) > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, limit)
-	}
-	return raw, nil
+	return io.ReadAll(io.LimitReader(f, limit))
 }

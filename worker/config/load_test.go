@@ -59,11 +59,11 @@ func TestPartsOfAFileAreReadAsStrictlyAsTheWhole(t *testing.T) {
 		setenv            func(*testing.T)
 		temporal, unkeyed string // what the error says; empty: none
 	}{
-		"an unknown key of temporal":             {"task_queue: q", "tusk_queue: q", nil, "temporal.tusk_queue", "temporal.tusk_queue"},
+		"an unknown key of temporal":             {"task_queue: q", "tusk_queue: q", nil, "did you mean task_queue?", "did you mean task_queue?"},
 		"an address that is none":                {"t.example:7233", "t.example", nil, "temporal.address", "temporal.address"},
-		"a misspelt section":                     {"temporal:", "temporel:", nil, "temporel", "temporel"},
+		"a misspelt section":                     {"temporal:", "temporel:", nil, "did you mean temporal?", "did you mean temporal?"},
 		"a text that is no YAML":                 {"temporal: {", "temporal: {{", nil, "onceward.yaml", "onceward.yaml"},
-		"a credential of Temporal that is unset": {"task_queue: q", "api_key_env: NOBODY_SET_THIS", nil, "NOBODY_SET_THIS", ""},
+		"a credential of Temporal that is unset": {"task_queue: q", "api_key_env: NOBODY_SET_THIS", nil, "temporal.api_key_env: the environment variable that it names is not set", ""},
 		"a certificate that is not there":        {"task_queue: q", "tls: {ca_file: none.pem}", nil, "temporal.tls", ""},
 		"a mistake in the pool":                  {"kind: azure", "kind: azur", nil, "", "kind"},
 		"a mistake in a task":                    {"refund: {model: m}", "refund: {model: n}", nil, "", "tasks.refund.model"},

@@ -8,12 +8,16 @@ import (
 )
 
 // Mistake is one thing that is wrong with a configuration. Reason says what and,
-// where it is not obvious, what to write instead. It never holds a credential.
+// where it is not obvious, what to write instead. Neither it nor Key repeats a
+// value: people paste keys into any field, and messages end in logs. Only words
+// of this package's own are said, and names that do not look like credentials.
 type Mistake struct {
 	File   string // empty for a Config that was made in code
 	Line   int    // zero when no line can be named
 	Key    string // such as tasks.refund.model, or the environment variable
 	Reason string
+
+	column int // of a key that is not to be named
 }
 
 func (m Mistake) String() string {
@@ -46,12 +50,12 @@ func (e *ConfigError) Error() string {
 // value that could not be read is not reported as missing as well.
 func inOrder(mistakes []Mistake) []Mistake {
 	type place struct {
-		line int
-		key  string
+		line, column int
+		key          string
 	}
 	seen, out := map[place]bool{}, []Mistake(nil)
 	for _, m := range mistakes {
-		at := place{m.Line, m.Key}
+		at := place{m.Line, m.column, m.Key}
 		if m.Key == "" || !seen[at] {
 			out = append(out, m)
 		}
@@ -97,9 +101,10 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// didYouMean words the suggestion of closest, or returns "".
+// didYouMean words the suggestion of closest, or returns "". The known words may
+// be names of the file.
 func didYouMean(word string, known []string) string {
-	if guess := closest(word, known); guess != "" {
+	if guess := closest(word, known); sayable(guess) {
 		return fmt.Sprintf("; did you mean %s?", guess)
 	}
 	return ""

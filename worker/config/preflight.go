@@ -10,8 +10,18 @@ import (
 // remain when any one route, resource, account, encryption boundary or region is
 // lost. It asks nothing of the network: it is what the configuration says.
 type Preflight struct {
-	Tasks []TaskPreflight `json:"tasks"`
-	OK    bool            `json:"ok"` // no single loss leaves a task class without a route
+	Resources []ResourcePreflight `json:"resources"`
+	Tasks     []TaskPreflight     `json:"tasks"`
+	OK        bool                `json:"ok"` // no single loss leaves a task class without a route
+}
+
+// ResourcePreflight says where requests to a resource will go.
+type ResourcePreflight struct {
+	Resource string   `json:"resource"`
+	Kind     string   `json:"kind"`
+	API      string   `json:"api"`
+	URL      string   `json:"url"`     // that requests are posted to
+	Headers  []string `json:"headers"` // their names
 }
 
 // TaskPreflight is the part about one task class.
@@ -57,7 +67,14 @@ func (r preflightRoute) String() string { return r.resource.Name + "/" + r.model
 
 // NewPreflight works out the report for a checked configuration.
 func NewPreflight(cfg Config) Preflight {
-	report := Preflight{OK: true}
+	report := Preflight{OK: true, Resources: []ResourcePreflight{}}
+	for _, r := range cfg.Pool.Resources {
+		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}}
+		for _, h := range r.Headers {
+			part.Headers = append(part.Headers, h.Name)
+		}
+		report.Resources = append(report.Resources, part)
+	}
 	for _, task := range cfg.Tasks {
 		part := TaskPreflight{Task: task.Name, Routes: []string{}, Dropped: []DroppedPair{}, Removals: []Removal{}}
 		var routes []preflightRoute
