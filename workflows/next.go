@@ -95,8 +95,8 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	if r.plan.State != nil {
 		request.Owner = r.plan.State.Resource
 	}
-	summary := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
-	err := workflow.ExecuteLocalActivity(local(ctx, summary), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
+	what := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
+	err := workflow.ExecuteLocalActivity(local(ctx, what), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
 	if err != nil && ctx.Err() != nil {
 		return onceward.Decision{}, nil // cancelled: the loop sees it
 	}
@@ -147,7 +147,7 @@ func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time) (o
 		return r.end(t, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, is not back before %s", owner, again.UTC().Format(time.RFC3339))), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
-	_ = workflow.NewTimerWithOptions(ctx, max(again.Sub(now), minWait), workflow.TimerOptions{Summary: cutSummary("wait for " + owner)}).Get(ctx, nil)
+	_ = workflow.NewTimerWithOptions(ctx, max(again.Sub(now), minWait), workflow.TimerOptions{Summary: summary("wait for " + owner)}).Get(ctx, nil)
 	waited := workflow.Now(ctx).Sub(now)
 	r.owned += waited
 	r.use.Waited += waited
@@ -189,9 +189,9 @@ func (r *Run) call(ctx workflow.Context, t *turnState, decision onceward.Decisio
 }
 
 func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Route) workflow.Context {
-	summary := fmt.Sprintf("turn %d · attempt %d · %s/%s", t.n, t.attempt, route.Resource, route.Model)
+	what := fmt.Sprintf("turn %d · attempt %d · %s/%s", t.n, t.attempt, route.Resource, route.Model)
 	if t.last != "" {
-		summary += " · after " + string(t.last)
+		what += " · after " + string(t.last)
 	}
 	whole := scheduleToStart + r.plan.Timeouts.Attempt + attemptSlack
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -200,7 +200,7 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 		ScheduleToCloseTimeout: whole,
 		HeartbeatTimeout:       r.plan.Heartbeat,
 		RetryPolicy:            onceOnly(whole),
-		Summary:                cutSummary(summary),
+		Summary:                summary(what),
 		// Eager dispatch would hand the attempt again and again to the worker of the
 		// workflow task, which may be the one that could not send it.
 		DisableEagerExecution: t.notSent > 0,
