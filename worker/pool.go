@@ -116,7 +116,7 @@ func (s *poolSync) fetch(ctx context.Context) error {
 		return err
 	}
 	_, err = s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: s.queue, StaticSummary: "pool " + s.pool,
+		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: s.queue, StaticSummary: onceward.Summary("pool " + s.pool),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Routes: s.routes.Routes, Retest: s.routes.Retest, Health: health})
 	return err
@@ -156,7 +156,7 @@ func (s *poolSync) signal(ctx context.Context, name string, arg any) error {
 	_, err := s.client.SignalWithStartWorkflow(ctx, onceward.PoolWorkflowID(s.pool), name, arg, client.StartWorkflowOptions{
 		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: s.queue,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         "pool " + s.pool,
+		StaticSummary:         onceward.Summary("pool " + s.pool),
 	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Routes: s.routes.Routes, Retest: s.routes.Retest})
 	return err
 }

@@ -97,7 +97,7 @@ func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) work
 		StartToCloseTimeout: timeout,
 		HeartbeatTimeout:    r.plan.Heartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: int32(attempts)},
-		Summary:             summary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
+		Summary:             onceward.Summary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
 	})
 	return workflow.ExecuteActivity(options, onceward.ReadActivity(r.plan.Agent, call.Tool),
 		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts})
@@ -205,7 +205,7 @@ func (r *Run) ask(ctx workflow.Context, turn int, input onceward.ActInput) (once
 		ScheduleToCloseTimeout: askTimeout,
 		HeartbeatTimeout:       r.plan.Heartbeat, // a worker that is lost while it waits is noticed soon
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
-		Summary:                summary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
+		Summary:                onceward.Summary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
 	})
 	var result onceward.ActResult
 	err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(ctx, &result)
@@ -220,7 +220,7 @@ func (r *Run) learn(ctx workflow.Context, input onceward.ActInput) {
 	options := workflow.WithActivityOptions(free, workflow.ActivityOptions{
 		StartToCloseTimeout: actTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 3},
-		Summary:             summary(fmt.Sprintf("last look at %s", input.ActionID)),
+		Summary:             onceward.Summary(fmt.Sprintf("last look at %s", input.ActionID)),
 	})
 	var result onceward.ActResult
 	if err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(free, &result); err == nil && result.Receipt.Status != "" {
@@ -234,7 +234,7 @@ func (r *Run) learn(ctx workflow.Context, input onceward.ActInput) {
 func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChannel, d time.Duration, what string) time.Duration {
 	begin := workflow.Now(ctx)
 	timerCtx, cancel := workflow.WithCancel(ctx)
-	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: summary(what)})
+	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: onceward.Summary(what)})
 	workflow.NewSelector(ctx).
 		AddFuture(timer, func(workflow.Future) {}).
 		AddReceive(receipts, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }). // what it says is read from the action itself

@@ -177,7 +177,7 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 		ScheduleToCloseTimeout: a.in.Policy.Lease,
 		HeartbeatTimeout:       a.in.Policy.Heartbeat,
 		RetryPolicy:            onceOnly(a.in.Policy.Lease),
-		Summary:                summary(fmt.Sprintf("commit %d · %s", a.receipt.Commits+1, a.in.ActionID)),
+		Summary:                onceward.Summary(fmt.Sprintf("commit %d · %s", a.receipt.Commits+1, a.in.ActionID)),
 	})
 	err := workflow.ExecuteActivity(options, onceward.CommitActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
 		Action: a.describe(notAfter), Args: a.in.Args,
@@ -330,7 +330,7 @@ func (a *action) find(ctx workflow.Context) (onceward.CommitResult, error) {
 		ScheduleToCloseTimeout: 10 * findTimeout,
 		HeartbeatTimeout:       a.in.Policy.Heartbeat,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
-		Summary:                summary(fmt.Sprintf("read %d · %s", a.receipt.Reconciled+1, a.in.ActionID)),
+		Summary:                onceward.Summary(fmt.Sprintf("read %d · %s", a.receipt.Reconciled+1, a.in.ActionID)),
 	})
 	var result onceward.CommitResult
 	info := workflow.GetInfo(ctx)
@@ -363,7 +363,7 @@ func (a *action) reverse(ctx workflow.Context, by, reason string) {
 func (a *action) pause(ctx workflow.Context, d time.Duration, what string) {
 	workflow.SetCurrentDetails(ctx, a.details())
 	// The context is disconnected, so the timer cannot fail.
-	_ = workflow.NewTimerWithOptions(ctx, max(d, minWait), workflow.TimerOptions{Summary: summary(what)}).Get(ctx, nil)
+	_ = workflow.NewTimerWithOptions(ctx, max(d, minWait), workflow.TimerOptions{Summary: onceward.Summary(what)}).Get(ctx, nil)
 }
 
 // tell wakes the run that started the action. Its errors are swallowed: the run

@@ -152,7 +152,7 @@ func (r *Run) details() string {
 	out := head + fmt.Sprintf(" · turn %d · attempts %d of %d · %s of %s\n\n",
 		r.turn, r.use.Attempts, r.plan.Budget.Attempts, usd(r.use.Cost()), usd(r.plan.Budget.Cost))
 	if r.waiting != "" {
-		out += "Waiting for " + plain(r.waiting, maxWords) + "\n\n"
+		out += "Waiting for " + words(r.waiting) + "\n\n"
 	}
 	var attempts, actions []string
 	for _, a := range r.attempts {

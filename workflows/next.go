@@ -147,7 +147,7 @@ func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time) (o
 		return r.end(t, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, is not back before %s", owner, again.UTC().Format(time.RFC3339))), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
-	_ = workflow.NewTimerWithOptions(ctx, max(again.Sub(now), minWait), workflow.TimerOptions{Summary: summary("wait for " + owner)}).Get(ctx, nil)
+	_ = workflow.NewTimerWithOptions(ctx, max(again.Sub(now), minWait), workflow.TimerOptions{Summary: onceward.Summary("wait for " + owner)}).Get(ctx, nil)
 	waited := workflow.Now(ctx).Sub(now)
 	r.owned += waited
 	r.use.Waited += waited
@@ -200,7 +200,7 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 		ScheduleToCloseTimeout: whole,
 		HeartbeatTimeout:       r.plan.Heartbeat,
 		RetryPolicy:            onceOnly(whole),
-		Summary:                summary(what),
+		Summary:                onceward.Summary(what),
 		// Eager dispatch would hand the attempt again and again to the worker of the
 		// workflow task, which may be the one that could not send it.
 		DisableEagerExecution: t.notSent > 0,

@@ -172,7 +172,7 @@ func (p *pool) test(ctx workflow.Context, i int) {
 		ScheduleToStartTimeout: scheduleToStart,
 		StartToCloseTimeout:    testTimeout,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
-		Summary:                summary(fmt.Sprintf("test %s/%s · disabled for %s", d.Resource, model, d.Class)),
+		Summary:                onceward.Summary(fmt.Sprintf("test %s/%s · disabled for %s", d.Resource, model, d.Class)),
 	})
 	var result onceward.PoolTest
 	err := workflow.ExecuteActivity(options, onceward.ActivityTestResource, onceward.TestInput{Resource: d.Resource, Model: model}).Get(ctx, &result)

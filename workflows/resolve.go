@@ -104,7 +104,7 @@ func (a *action) details() string {
 	id := cell(string(r.ActionID))
 	out := fmt.Sprintf("**%s** · %s · version %d\n\n", id, r.Status, r.Version)
 	if r.Reason != "" {
-		out += "Because: " + plain(r.Reason, maxWords) + "\n\n" // with a word of ours before it, no text begins a heading or a list
+		out += "Because: " + words(r.Reason) + "\n\n" // with a word of ours before it, no text begins a heading or a list
 	}
 	out += tableOf("tool | ref | commits | reads after | verified by | resolved by", []string{fmt.Sprintf(
 		"%s | %s | %d | %d | %s | %s", cell(r.Tool), cell(r.Ref), r.Commits, r.Reconciled, cell(string(r.VerifiedBy)), cell(r.ResolvedBy))}, maxDetails)
@@ -116,7 +116,7 @@ func (a *action) details() string {
 		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", named, r.Version)
 	}
 	for _, why := range r.Refused {
-		out += "\nrefused: " + plain(why, maxCell) + "\n"
+		out += "\nrefused: " + cell(why) + "\n"
 	}
 	if r.More > 0 {
 		out += fmt.Sprintf("\nand %d more\n", r.More)

@@ -91,7 +91,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 			return opened, err
 		}
 		r.waiting = fmt.Sprintf("a worker that has the agent %q: %s", agent.Name, application.Message())
-		workflow.SetCurrentDetails(ctx, "Waiting for "+plain(r.waiting, maxWords))
+		workflow.SetCurrentDetails(ctx, "Waiting for "+words(r.waiting))
 		if err := workflow.Sleep(ctx, agentWait); err != nil {
 			return opened, err
 		}
@@ -162,7 +162,7 @@ func local(ctx workflow.Context, what string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: localTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second},
-		Summary:             summary(what),
+		Summary:             onceward.Summary(what),
 	})
 }
 
