@@ -62,7 +62,11 @@ func (s *poolSync) changed(c router.Change) {
 		s.log.Info("resource enabled", "resource", c.Resource, "model", c.Model)
 		return
 	}
-	s.log.Warn("resource disabled", "resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason, "until", c.Disabled.Until)
+	about := []any{"resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason}
+	if !c.Disabled.Until.IsZero() { // else it is disabled until a test passes or somebody enables it
+		about = append(about, "until", c.Disabled.Until)
+	}
+	s.log.Warn("resource disabled", about...)
 	s.enqueue(c)
 }
 
