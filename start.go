@@ -81,7 +81,8 @@ type Plan struct {
 	Tenant        string         `json:"tenant,omitempty"`
 	User          string         `json:"user,omitempty"`
 	State         *ProviderState `json:"state,omitempty"`
-	Attributes    bool           `json:"attributes"` // whether the namespace has the search attributes
+	Figures       bool           `json:"figures,omitempty"` // whether the attributes follow every figure, also without a change of status
+	Attributes    bool           `json:"attributes"`        // whether the namespace has the search attributes
 }
 
 // ToolPlan is what workflow code knows of a tool.

@@ -34,6 +34,7 @@ func (r *Run) Act(ctx workflow.Context, turn onceward.Turn) (onceward.Turn, erro
 	outputs := make([]onceward.Item, len(turn.Calls))
 	done := make([]bool, len(turn.Calls))
 	reads := make([]workflow.Future, len(turn.Calls))
+	r.update(ctx) // the turn's cost is settled, and its tools may take long
 	for i, call := range turn.Calls {
 		switch {
 		case call.Output != nil:

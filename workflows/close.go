@@ -89,6 +89,8 @@ func (r *Run) wait(ctx workflow.Context, status onceward.RunStatus, outcome once
 	r.status, r.outcome, r.waiting = status, outcome, what
 	if changed {
 		r.publish(ctx)
+	} else {
+		r.update(ctx)
 	}
 }
 

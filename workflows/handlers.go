@@ -123,14 +123,9 @@ func (r *Run) transcript(q onceward.TranscriptQuery) (onceward.TranscriptPage, e
 // where the namespace has them, the search attributes.
 func (r *Run) publish(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, r.details())
+	r.published = r.figures()
 	if !r.plan.Attributes {
 		return
-	}
-	var pending []string
-	for _, a := range r.actions {
-		if !a.Status.Final() {
-			pending = append(pending, string(a.ActionID))
-		}
 	}
 	_ = workflow.UpsertTypedSearchAttributes(ctx,
 		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeAgent).ValueSet(r.plan.Agent),
@@ -139,8 +134,36 @@ func (r *Run) publish(ctx workflow.Context) {
 		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeResource).ValueSet(r.warm),
 		temporal.NewSearchAttributeKeyInt64(onceward.AttributeAttempts).ValueSet(int64(r.use.Attempts)),
 		temporal.NewSearchAttributeKeyFloat64(onceward.AttributeCostUSD).ValueSet(r.use.Cost().USD()),
-		temporal.NewSearchAttributeKeyKeywordList(onceward.AttributePendingActions).ValueSet(pending),
+		temporal.NewSearchAttributeKeyKeywordList(onceward.AttributePendingActions).ValueSet(r.pending()),
 	)
+}
+
+// pending are the actions whose receipt is not final.
+func (r *Run) pending() []string {
+	var ids []string
+	for _, a := range r.actions {
+		if !a.Status.Final() {
+			ids = append(ids, string(a.ActionID))
+		}
+	}
+	return ids
+}
+
+// figures are what the search attributes have of a run, as one value to compare.
+func (r *Run) figures() string {
+	return fmt.Sprint(r.status, " ", r.outcome, " ", r.use.Attempts, " ", r.use.Cost(), " ", r.warm, " ", r.pending())
+}
+
+// update publishes figures that have changed since they were last published: while a
+// run waits for a tool, a person or a resource, a list must show what the run
+// itself says. The details cost nothing and follow everything.
+func (r *Run) update(ctx workflow.Context) {
+	switch {
+	case r.plan.Figures && r.figures() != r.published:
+		r.publish(ctx)
+	default:
+		workflow.SetCurrentDetails(ctx, r.details())
+	}
 }
 
 // details is what the Temporal UI shows of the run.

@@ -37,6 +37,7 @@ type Run struct {
 	outcome   onceward.Outcome // provisional while it waits
 	waiting   string
 	completed *onceward.Complete
+	published string // figures, when they were last published
 	refused   refusals
 	runID     string // of the chain: see onceward.ActInput.RunID
 }
