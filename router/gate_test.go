@@ -217,7 +217,7 @@ func TestAConnectionsErrorIsWithoutTheKey(t *testing.T) {
 func TestACallThatRepeatsAKeyIsNotCarriedOut(t *testing.T) {
 	call := `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"send","arguments":"{\"to\":\"` + shapeless + `\"}"}`
 	answer := func(item string) http.HandlerFunc {
-		return stream(`{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[`+item+`],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}}`)
+		return stream(`{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[` + item + `],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}}`)
 	}
 	r := echoing(t, APIResponses, answer(call), nil)
 	response, err := r.Call(context.Background(), request(t, forced("a")))

@@ -136,7 +136,7 @@ func TestRegisterResolvesTheManifest(t *testing.T) {
 	want := onceward.Manifest{
 		Type: "onceward_manifest", Instructions: "Refund at most once.",
 		Plan: onceward.Plan{
-			Version: 2, Agent: "refunds", Task: "refund", Models: []string{"gpt-5.6"},
+			Version: 2, Figures: true, Agent: "refunds", Task: "refund", Models: []string{"gpt-5.6"},
 			Requirements: onceward.Requirements{InputTokens: 500, OutputTokens: 3000, ToolCalling: true, StrictSchema: true},
 			Budget:       onceward.Budget{Attempts: 12, Cost: 500_000, AttemptCost: 200_000, Deadline: 10 * time.Minute, PeopleDeadline: 72 * time.Hour},
 			Timeouts:     onceward.Timeouts{FirstEvent: 30 * time.Second, Idle: 30 * time.Second, Attempt: 2 * time.Minute},

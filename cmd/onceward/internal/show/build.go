@@ -77,16 +77,22 @@ func (c *chain) action(id onceward.ActionID, in Input) Action {
 	return action
 }
 
-// spend sums up over the whole chain: a reset takes nothing back that was sent.
-func (r *Report) spend(c *chain, live *onceward.Status) {
+// Used counts the attempts that were reserved and not given back, and adds up what
+// they cost in US dollars, those in flight at their ceiling.
+func Used(attempts []Attempt) (count int, usd float64) {
 	var cost onceward.MicroUSD
-	for _, a := range r.Attempts {
+	for _, a := range attempts {
 		if a.Resource != nil && !a.NotSent {
-			r.Budget.Attempts.Used++
+			count++
 		}
 		cost += onceward.FromUSD(a.CostUSD)
 	}
-	r.Budget.CostUSD.Used = cost.USD()
+	return count, cost.USD()
+}
+
+// spend sums up over the whole chain: a reset takes nothing back that was sent.
+func (r *Report) spend(c *chain, live *onceward.Status) {
+	r.Budget.Attempts.Used, r.Budget.CostUSD.Used = Used(r.Attempts)
 	if c.plan == nil {
 		return
 	}
