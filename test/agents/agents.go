@@ -26,6 +26,10 @@ const Settle = time.Second
 // Patience is the Settle of an agent whose product may take that much longer.
 const Patience = 8 * time.Second
 
+// LeaseHeader is a header in which the tests' workers tell payments when the lease
+// ends under which they send a request.
+const LeaseHeader = "Test-Lease"
+
 // instructions of the agents that refund.
 const instructions = "Decide whether the order may be refunded, and refund it at most once."
 

@@ -3,11 +3,14 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +62,11 @@ type Options struct {
 	StickyCache int
 	MaxCommits  int // of a worker at once; 0: the default
 	Pool        func(*routertest.Config)
+	// Links puts a link that the test can break between the workers and all that
+	// they talk to.
+	Links bool
+	// Front stands before payments and sees what it is sent first.
+	Front func(payments http.Handler) http.Handler
 }
 
 // Bench is all that one test has: its queue, configuration, pool, payments and
@@ -75,9 +83,11 @@ type Bench struct {
 	dir         string
 	config      string // path of the configuration file
 	paymentsURL string
+	links       map[string]*Link // by what they lead to
 
 	mu      sync.Mutex
 	ended   bool
+	retired bool // no worker is followed by another
 	workers []*Worker
 	live    *Worker
 	deaths  int
@@ -102,7 +112,10 @@ func New(t *testing.T, o Options) *Bench {
 	}
 	b.Client = b.Temporal.Client
 	b.startPool(o)
-	b.startPayments(o.Payments)
+	b.startPayments(o)
+	if o.Links {
+		b.startLinks()
+	}
 	b.config = filepath.Join(b.dir, "onceward.yaml")
 	if err := os.WriteFile(b.config, []byte(b.configuration(o)), 0o600); err != nil {
 		t.Fatal(err)
@@ -141,7 +154,45 @@ func (b *Bench) startPool(o Options) {
 	b.Pool = routertest.Start(b.t, cfg)
 }
 
-func (b *Bench) startPayments(cfg payments.Config) {
+// startLinks makes a link to each thing that the workers talk to.
+func (b *Bench) startLinks() {
+	b.links = map[string]*Link{}
+	link := func(name, target string) { b.links[name] = NewLink(b.t, name, target) }
+	link("temporal", b.Temporal.Address)
+	link("payments", host(b.paymentsURL))
+	for _, r := range b.Pool.Resources() {
+		link(r.Name(), host(r.URL()))
+	}
+}
+
+func host(of string) string {
+	u, err := url.Parse(of)
+	if err != nil {
+		return of
+	}
+	return u.Host
+}
+
+// Links are the bench's links by name, in order: temporal, payments and the
+// resources. None unless the options ask for them.
+func (b *Bench) Links() []*Link {
+	var out []*Link
+	for _, name := range slices.Sorted(maps.Keys(b.links)) {
+		out = append(out, b.links[name])
+	}
+	return out
+}
+
+// through is the URL at which the workers reach something.
+func (b *Bench) through(name, target string) string {
+	if link := b.links[name]; link != nil {
+		return link.Through(target)
+	}
+	return target
+}
+
+func (b *Bench) startPayments(o Options) {
+	cfg := o.Payments
 	cfg.BeforeCommit = func(payments.RefundRequest) { b.count(&b.seen.before, b.beforeCommit) }
 	cfg.AfterCommit = func(payments.Refund) { b.count(&b.seen.after, b.afterCommit) }
 	service, err := payments.New(cfg)
@@ -149,7 +200,11 @@ func (b *Bench) startPayments(cfg payments.Config) {
 		b.t.Fatal(err)
 	}
 	b.Payments = service
-	listener := httptest.NewServer(b.watch(service.Handler()))
+	handler := service.Handler()
+	if o.Front != nil {
+		handler = o.Front(handler)
+	}
+	listener := httptest.NewServer(b.watch(handler))
 	b.paymentsURL = listener.URL
 	b.t.Cleanup(func() {
 		if err := service.Close(); err != nil {
@@ -310,6 +365,10 @@ func (b *Bench) configuration(o Options) string {
 	if degraded == "" {
 		degraded = "unavailable"
 	}
+	address := b.Temporal.Address
+	if link := b.links["temporal"]; link != nil {
+		address = link.Address()
+	}
 	fmt.Fprintf(&s, `temporal: {address: %q, task_queue: %q, release: test}
 worker: {drain: 2m, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d, max_commits: %d}
 actions: {lease: %s, skew: %s}
@@ -318,7 +377,7 @@ pool:
   retest: {first: 0s}
   breaker: {failures: 50, consecutive: 50, window: 5m, open_for: 1s}
   resources:
-`, b.Temporal.Address, b.Queue, heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
+`, address, b.Queue, heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
 	for _, r := range b.Pool.Resources() {
 		fmt.Fprintf(&s, `    - name: %s
       kind: openai
@@ -329,7 +388,7 @@ pool:
         - model: gpt-5.6
           price: {input: 1.25, cached_input: 0.125, output: 10}
           capability: {max_input_tokens: 2000000, max_output_tokens: 32000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
-`, r.Name(), r.URL(), KeyVariable)
+`, r.Name(), b.through(r.Name(), r.URL()), KeyVariable)
 	}
 	fmt.Fprintf(&s, `tasks:
   refund:

@@ -1,0 +1,114 @@
+package chaos
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/onceward/onceward/test/agents"
+)
+
+// gateway stands before payments. It notes what was asked under which lease, and
+// answers in the place of payments. The zero value needs a map.
+type gateway struct {
+	mu     sync.Mutex
+	fault  *gatewayFault
+	stored map[string]bool // keys under which a failure was stored
+	posts  []post
+}
+
+// post is a request to refund.
+type post struct {
+	action string
+	lease  time.Time // its end; zero: unknown
+	ended  time.Time // when payments was done with it
+}
+
+// gatewayFault answers Status to so many requests, after payments has seen them
+// or instead.
+type gatewayFault struct {
+	status int
+	times  int
+	passes bool // payments sees the request, and its answer is lost
+	stores bool // the status is the answer to that key from now on, until the fault is lifted
+}
+
+func (g *gateway) set(f *gatewayFault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fault = f
+	clear(g.stored)
+}
+
+// take counts a request against the fault; nil: it passes.
+func (g *gateway) take(key string) *gatewayFault {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.fault
+	switch {
+	case f == nil:
+		return nil
+	case f.stores && g.stored[key]:
+		return f
+	case f.times == 0:
+		return nil
+	}
+	f.times--
+	if f.stores {
+		g.stored[key] = true
+	}
+	return f
+}
+
+func (g *gateway) before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/refunds" {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		action, body := actionOf(r)
+		r.Body = body
+		end, _ := time.Parse(time.RFC3339Nano, r.Header.Get(agents.LeaseHeader)) // zero where there is none
+		defer func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.posts = append(g.posts, post{action: action, lease: end, ended: time.Now()})
+		}()
+		f := g.take(r.Header.Get("Idempotency-Key"))
+		if f == nil {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		if f.passes {
+			next.ServeHTTP(&deaf{header: http.Header{}}, r)
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		rw.WriteHeader(f.status)
+		_, _ = rw.Write([]byte(`{"error":"gateway"}`)) // a worker that is gone cannot be told
+	})
+}
+
+// actionOf reads the action of a request to refund, and gives its body back.
+func actionOf(r *http.Request) (string, io.ReadCloser) {
+	raw, err := io.ReadAll(r.Body)
+	var said struct {
+		ActionID string `json:"action_id"`
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &said)
+	}
+	if err != nil {
+		return "", io.NopCloser(bytes.NewReader(raw)) // cut on its way: payments refuses it
+	}
+	return said.ActionID, io.NopCloser(bytes.NewReader(raw))
+}
+
+// deaf takes an answer that nobody hears.
+type deaf struct{ header http.Header }
+
+func (d *deaf) Header() http.Header         { return d.header }
+func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
+func (d *deaf) WriteHeader(int)             {}
