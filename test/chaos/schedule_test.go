@@ -30,6 +30,7 @@ var writers = []writer{
 	{workflow: "UnsettledWorkflow", tools: "unsettled", timid: true},
 	{workflow: "OnceWorkflow", tools: "once"},
 	{workflow: "VerifiedWorkflow", tools: "verified"},
+	{workflow: "AcceptingWorkflow", tools: "accepting"},
 }
 
 // step is one fault and the signal at which it strikes: the n-th one from the
