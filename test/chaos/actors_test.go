@@ -48,7 +48,7 @@ var actors = []actor{
 	{name: "spoil a resource", weight: 5, act: spoilResource},
 	{name: "spoil payments", weight: 4, act: spoilPayments},
 	{name: "spoil the read of payments", weight: 2, act: spoilRead},
-	{name: "put a gateway before payments", weight: 2, act: spoilGateway},
+	{name: "put a gateway before payments", weight: 4, act: spoilGateway},
 }
 
 func killWorker(w *world, dice *rand.Rand) (string, func()) {
@@ -113,18 +113,18 @@ func anyRun(w *world, dice *rand.Rand) *run { return w.runs[dice.IntN(len(w.runs
 
 func resetRun(w *world, dice *rand.Rand) (string, func()) {
 	r := anyRun(w, dice)
-	done := reset(w, r.ID, dice)
+	done := resetTo(w, r.ID, dice)
 	r.reset = true
 	return done, nil
 }
 
 func resetAction(w *world, dice *rand.Rand) (string, func()) {
-	return reset(w, anyRun(w, dice).action().WorkflowID(), dice), nil
+	return resetTo(w, anyRun(w, dice).action().WorkflowID(), dice), nil
 }
 
-// reset goes back to any workflow task of the newest execution. The server may
+// resetTo goes back to any workflow task of the newest execution. The server may
 // refuse where the execution ends, or is not there yet.
-func reset(w *world, workflowID string, dice *rand.Rand) string {
+func resetTo(w *world, workflowID string, dice *rand.Rand) string {
 	chance := dice.Float64()
 	described, err := w.bench.Client.DescribeWorkflow(w.bench.Context(), workflowID, "")
 	if err != nil {

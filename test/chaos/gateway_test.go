@@ -2,8 +2,10 @@ package chaos
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -34,6 +36,9 @@ type gatewayFault struct {
 	times  int
 	passes bool // payments sees the request, and its answer is lost
 	stores bool // the status is the answer to that key from now on, until the fault is lifted
+	// later breaks the connection at once, and payments sees the request so much
+	// later: who asked knows nothing while it is on its way. Zero: it is not.
+	later time.Duration
 }
 
 func (g *gateway) set(f *gatewayFault) {
@@ -82,6 +87,14 @@ func (g *gateway) before(next http.Handler) http.Handler {
 			next.ServeHTTP(rw, r)
 			return
 		}
+		if f.later > 0 {
+			reset(rw)
+			onTheWay := time.NewTimer(f.later)
+			defer onTheWay.Stop()
+			<-onTheWay.C
+			next.ServeHTTP(&deaf{header: http.Header{}}, r.WithContext(context.WithoutCancel(r.Context())))
+			return
+		}
 		if f.passes {
 			next.ServeHTTP(&deaf{header: http.Header{}}, r)
 		}
@@ -89,6 +102,18 @@ func (g *gateway) before(next http.Handler) http.Handler {
 		rw.WriteHeader(f.status)
 		_, _ = rw.Write([]byte(`{"error":"gateway"}`)) // a worker that is gone cannot be told
 	})
+}
+
+// reset breaks the connection of a request.
+func reset(rw http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(rw).Hijack()
+	if err != nil {
+		return // it is broken
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
 }
 
 // actionOf reads the action of a request to refund, and gives its body back.

@@ -76,9 +76,11 @@ func spoilRead(w *world, dice *rand.Rand) (string, func()) {
 func spoilGateway(w *world, dice *rand.Rand) (string, func()) {
 	statuses := []int{202, 204, 409, 425, 429, 500, 502, 504}
 	f := &gatewayFault{status: statuses[dice.IntN(len(statuses))], times: 1 + dice.IntN(2)}
-	switch dice.IntN(3) {
+	switch dice.IntN(6) {
 	case 0:
 		f.passes = true
+	case 2, 3, 4:
+		f.status, f.later = 0, time.Duration(500+dice.IntN(3500))*time.Millisecond
 	case 1:
 		f.stores, f.status = true, 500
 	}
