@@ -3,14 +3,11 @@ package harness
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,43 +149,6 @@ func (b *Bench) startPool(o Options) {
 		o.Pool(&cfg)
 	}
 	b.Pool = routertest.Start(b.t, cfg)
-}
-
-// startLinks makes a link to each thing that the workers talk to.
-func (b *Bench) startLinks() {
-	b.links = map[string]*Link{}
-	link := func(name, target string) { b.links[name] = NewLink(b.t, name, target) }
-	link("temporal", b.Temporal.Address)
-	link("payments", host(b.paymentsURL))
-	for _, r := range b.Pool.Resources() {
-		link(r.Name(), host(r.URL()))
-	}
-}
-
-func host(of string) string {
-	u, err := url.Parse(of)
-	if err != nil {
-		return of
-	}
-	return u.Host
-}
-
-// Links are the bench's links by name, in order: temporal, payments and the
-// resources. None unless the options ask for them.
-func (b *Bench) Links() []*Link {
-	var out []*Link
-	for _, name := range slices.Sorted(maps.Keys(b.links)) {
-		out = append(out, b.links[name])
-	}
-	return out
-}
-
-// through is the URL at which the workers reach something.
-func (b *Bench) through(name, target string) string {
-	if link := b.links[name]; link != nil {
-		return link.Through(target)
-	}
-	return target
 }
 
 func (b *Bench) startPayments(o Options) {
