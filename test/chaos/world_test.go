@@ -55,14 +55,12 @@ type lasting struct {
 	heal  func()
 }
 
-func newWorld(t *testing.T, s schedule) *world {
+func newWorld(t *testing.T, s schedule, server *harness.Temporal) *world {
 	w := &world{t: t, schedule: s, signals: newBoard(), gateway: &gateway{stored: map[string]bool{}}}
 	options := harness.Options{
+		Server:   server,
 		Attempts: attempts, Lease: lease, Heartbeat: harness.SoonLost, Links: true, Front: w.gateway.before,
 		Payments: payments.Config{Dedupe: s.agent.keyed},
-	}
-	if s.own {
-		options.Server = durable(t)
 	}
 	w.bench = harness.New(t, options)
 	w.bench.Pool.OnRequest(func(routertest.Request) { w.signals.hit(asked) })
