@@ -14,12 +14,11 @@ import (
 )
 
 // gateway stands before payments. It notes what was asked under which lease, and
-// answers in the place of payments. The zero value needs a map.
+// answers in the place of payments. The zero value lets all pass.
 type gateway struct {
-	mu     sync.Mutex
-	fault  *gatewayFault
-	stored map[string]bool // keys under which a failure was stored
-	posts  []post
+	mu    sync.Mutex
+	fault *gatewayFault
+	posts []post
 }
 
 // post is a request to refund.
@@ -35,7 +34,6 @@ type gatewayFault struct {
 	status int
 	times  int
 	passes bool // payments sees the request, and its answer is lost
-	stores bool // the status is the answer to that key from now on, until the fault is lifted
 	// later breaks the connection at once, and payments sees the request so much
 	// later: who asked knows nothing while it is on its way. Zero: it is not.
 	later time.Duration
@@ -45,27 +43,17 @@ func (g *gateway) set(f *gatewayFault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.fault = f
-	clear(g.stored)
 }
 
 // take counts a request against the fault; nil: it passes.
-func (g *gateway) take(key string) *gatewayFault {
+func (g *gateway) take() *gatewayFault {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f := g.fault
-	switch {
-	case f == nil:
-		return nil
-	case f.stores && g.stored[key]:
-		return f
-	case f.times == 0:
+	if g.fault == nil || g.fault.times == 0 {
 		return nil
 	}
-	f.times--
-	if f.stores {
-		g.stored[key] = true
-	}
-	return f
+	g.fault.times--
+	return g.fault
 }
 
 func (g *gateway) before(next http.Handler) http.Handler {
@@ -82,7 +70,7 @@ func (g *gateway) before(next http.Handler) http.Handler {
 			defer g.mu.Unlock()
 			g.posts = append(g.posts, post{action: action, lease: end, ended: time.Now()})
 		}()
-		f := g.take(r.Header.Get("Idempotency-Key"))
+		f := g.take()
 		if f == nil {
 			next.ServeHTTP(rw, r)
 			return

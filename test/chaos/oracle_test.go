@@ -121,7 +121,10 @@ func (w *world) judgeRun(r *run, truth map[onceward.ActionID]onceward.ActionRece
 	w.t.Helper()
 	result := r.Result()
 	w.t.Logf("%s: %s %q (%s) after %d attempts", r.ID, result.Outcome, result.Text, result.Reason, result.Use.Attempts)
-	if result.Outcome != onceward.OutcomeCompleted && (result.Outcome != onceward.OutcomeCancelled || !r.cancelled) {
+	ends := map[onceward.Outcome]bool{
+		onceward.OutcomeCompleted: true, onceward.OutcomeCancelled: r.cancelled, onceward.OutcomeResultDelayed: w.schedule.agent.delayed,
+	}
+	if !ends[result.Outcome] {
 		w.t.Errorf("%s ended as %s (%s, %v)", r.ID, result.Outcome, result.Reason, result.Failure)
 	}
 	for _, receipt := range result.Actions {

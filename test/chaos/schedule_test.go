@@ -21,6 +21,7 @@ type writer struct {
 	tools    string // name of the agent in activity types
 	keyed    bool   // the product knows keys, and the tool says so
 	timid    bool   // the tool never sends again by itself
+	delayed  bool   // the product finishes later, so that a run may end before it
 }
 
 var writers = []writer{
@@ -30,7 +31,7 @@ var writers = []writer{
 	{workflow: "UnsettledWorkflow", tools: "unsettled", timid: true},
 	{workflow: "OnceWorkflow", tools: "once"},
 	{workflow: "VerifiedWorkflow", tools: "verified"},
-	{workflow: "AcceptingWorkflow", tools: "accepting"},
+	{workflow: "AcceptingWorkflow", tools: "accepting", delayed: true},
 }
 
 // step is one fault and the signal at which it strikes: the n-th one from the

@@ -48,6 +48,7 @@ func spoilPayments(w *world, dice *rand.Rand) (string, func()) {
 	faults := []payments.Fault{
 		{Kind: payments.CommitThenDrop}, {Kind: payments.CommitThenDrop}, {Kind: payments.DropBeforeCommit},
 		{Kind: payments.CommitThenSlow, Delay: time.Duration(1+dice.IntN(7)) * time.Second},
+		{Kind: payments.StoredStatus, Status: 500}, {Kind: payments.StoredStatus, Status: 503},
 		{Kind: payments.Slow, Delay: time.Duration(100+dice.IntN(500)) * time.Millisecond},
 	}
 	for _, status := range []int{408, 409, 423, 425, 429, 500, 502, 503} {
@@ -76,13 +77,11 @@ func spoilRead(w *world, dice *rand.Rand) (string, func()) {
 func spoilGateway(w *world, dice *rand.Rand) (string, func()) {
 	statuses := []int{202, 204, 409, 425, 429, 500, 502, 504}
 	f := &gatewayFault{status: statuses[dice.IntN(len(statuses))], times: 1 + dice.IntN(2)}
-	switch dice.IntN(6) {
+	switch dice.IntN(5) {
 	case 0:
 		f.passes = true
-	case 2, 3, 4:
+	case 1, 2, 3:
 		f.status, f.later = 0, time.Duration(500+dice.IntN(3500))*time.Millisecond
-	case 1:
-		f.stores, f.status = true, 500
 	}
 	w.gateway.set(f)
 	return fmt.Sprintf("%+v", *f), func() { w.gateway.set(nil) }

@@ -56,7 +56,7 @@ type lasting struct {
 }
 
 func newWorld(t *testing.T, s schedule, server *harness.Temporal) *world {
-	w := &world{t: t, schedule: s, signals: newBoard(), gateway: &gateway{stored: map[string]bool{}}}
+	w := &world{t: t, schedule: s, signals: newBoard(), gateway: &gateway{}}
 	options := harness.Options{
 		Server:   server,
 		Attempts: attempts, Lease: lease, Heartbeat: harness.SoonLost, Links: true, Front: w.gateway.before,
