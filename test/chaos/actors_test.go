@@ -112,10 +112,7 @@ func holdLink(w *world, dice *rand.Rand) (string, func()) {
 func anyRun(w *world, dice *rand.Rand) *run { return w.runs[dice.IntN(len(w.runs))] }
 
 func resetRun(w *world, dice *rand.Rand) (string, func()) {
-	r := anyRun(w, dice)
-	done := resetTo(w, r.ID, dice)
-	r.reset = true
-	return done, nil
+	return resetTo(w, anyRun(w, dice).ID, dice), nil
 }
 
 func resetAction(w *world, dice *rand.Rand) (string, func()) {

@@ -44,7 +44,6 @@ type run struct {
 	*harness.Run
 	order     string
 	cancelled bool
-	reset     bool
 }
 
 func (r *run) action() onceward.ActionID { return harness.Action(r.order) }
