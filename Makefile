@@ -25,7 +25,7 @@ LIMIT   := 60m
 RACE  ?= -race# empty on a machine without a C compiler
 P     ?= 2# packages tested at once
 STORY ?= refund# of make demo
-SOAK  ?= 2m# how long make soak lasts
+CHAOS ?= 400# schedules of make chaos
 CASES ?=# folder of make corpus
 
 export GO
@@ -83,9 +83,10 @@ replay: ## Replay the stored histories against the workflows of this tree
 bench: ## Benchmarks: medians of five runs, docs/benchmarks.md says what of (BENCH=pattern)
 	@sh scripts/bench.sh $(UNIT)
 
-.PHONY: soak
-soak: temporal ## Runs, kills and faults for a while, counting effects (SOAK=2m)
-	SOAK_FOR=$(strip $(SOAK)) $(GO) test -count=1 -run '^TestSoak' -v -timeout 0 $(PROCESS)
+# Without CHAOS_SEED each run has other schedules; the log names each one's seed.
+.PHONY: chaos
+chaos: temporal ## Random schedules of faults, counted from outside (CHAOS=400 of them, CHAOS_SEED=first seed)
+	CHAOS=$(strip $(CHAOS)) CHAOS_SEED=$${CHAOS_SEED:-$$(date +%s)} $(GO) test -count=1 -run '^TestChaos' -v -timeout 0 ./test/chaos
 
 .PHONY: corpus
 corpus: temporal ## Check against a folder of cases, fixtures, specs and workloads (CASES=folder)

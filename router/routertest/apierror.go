@@ -128,6 +128,10 @@ func previousNotFound(id string) *apiError {
 	return badRequest("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", id)
 }
 
+func responseNotFound(id string) *apiError {
+	return &apiError{status: 404, typ: "invalid_request_error", message: fmt.Sprintf("Response with id '%s' not found.", id)}
+}
+
 func conversationNotFound(id string) *apiError {
 	return &apiError{status: 404, typ: "invalid_request_error", message: fmt.Sprintf("Conversation with id '%s' not found.", id)}
 }

@@ -102,3 +102,68 @@ func TestChatResourceHasNoFilesAndNoConversations(t *testing.T) {
 		}
 	}
 }
+
+// What clients make and read beside responses: a conversation with items in it,
+// more items, and lists of them page by page.
+func TestConversationsAreMadeFilledAndListed(t *testing.T) {
+	t.Parallel()
+	s := start(t, routertest.RefundModel(), routertest.Resource{Name: "A"}).Resource("A")
+	send := func(path string, body any) got { return postTo(t, s.URL()+path, body) }
+	list := func(path string) got { return do(t, within(t), "GET", s.URL()+path, nil) }
+	id, _ := send("conversations", obj{"items": []any{user("refund order-9")}, "metadata": obj{"k": "v"}}).json(t)["id"].(string)
+	if !strings.HasPrefix(id, "conv_") {
+		t.Fatalf("made as %q", id)
+	}
+	if g := send("conversations/"+id+"/items", obj{"items": []any{user("quickly"), user("please")}}); g.status != 200 || len(g.json(t)["data"].([]any)) != 2 {
+		t.Errorf("added: %d %s", g.status, g.body)
+	}
+	answer := send("responses", obj{"model": "m", "conversation": id, "input": []any{user("now")}, "client_metadata": obj{"session_id": "s"}, "tools": tools("get_order")}).json(t)
+	texts := func(g got) (out []string) {
+		for _, one := range g.json(t)["data"].([]any) {
+			it := one.(obj)
+			if it["id"] == "" || it["status"] != "completed" {
+				t.Errorf("listed as %v", it)
+			}
+			if parts, ok := it["content"].([]any); ok {
+				out = append(out, parts[0].(obj)["text"].(string))
+				continue
+			}
+			out = append(out, it["type"].(string))
+		}
+		return out
+	}
+	want := []string{"refund order-9", "quickly", "please", "now", "function_call"}
+	if got := texts(list("conversations/" + id + "/items?order=asc")); !slices.Equal(got, want) {
+		t.Errorf("the conversation lists %q", got)
+	}
+	if got := texts(list("responses/" + answer["id"].(string) + "/input_items?order=asc")); !slices.Equal(got, want[:4]) {
+		t.Errorf("the input lists %q", got)
+	}
+	page := list("conversations/" + id + "/items?limit=2")
+	if got := texts(page); !slices.Equal(got, []string{"function_call", "now"}) || page.json(t)["has_more"] != true {
+		t.Errorf("the first page is %s", page.body)
+	}
+	page = list("conversations/" + id + "/items?limit=3&after=" + page.json(t)["last_id"].(string))
+	if got := texts(page); !slices.Equal(got, []string{"please", "quickly", "refund order-9"}) || page.json(t)["has_more"] != false {
+		t.Errorf("the last page is %s", page.body)
+	}
+	for name, c := range map[string]struct {
+		got    got
+		status int
+		text   string
+	}{
+		"unknown conversation":          {send("conversations/conv_x/items", obj{"items": []any{user("a")}}), 404, "conv_x"},
+		"list of unknown conversation":  {list("conversations/conv_x/items"), 404, "conv_x"},
+		"input of unknown response":     {list("responses/resp_x/input_items"), 404, "resp_x"},
+		"no items":                      {send("conversations/"+id+"/items", obj{}), 400, "Missing required parameter: 'items'"},
+		"a parameter that it lacks":     {send("conversations", obj{"itmes": []any{}}), 400, "Unknown parameter: 'itmes'"},
+		"an item that is none":          {send("conversations", obj{"items": []any{obj{"type": "thought"}}}), 400, "items[0]"},
+		"client_metadata of wrong kind": {send("responses", with(ask(user("a")), "client_metadata", "s")), 400, "client_metadata"},
+		"an order that it lacks":        {list("conversations/" + id + "/items?order=up"), 400, "'up'"},
+		"after what it does not hold":   {list("conversations/" + id + "/items?after=msg_x"), 400, "msg_x"},
+	} {
+		if c.got.status != c.status || !strings.Contains(c.got.body, c.text) {
+			t.Errorf("%s: %d %s", name, c.got.status, c.got.body)
+		}
+	}
+}

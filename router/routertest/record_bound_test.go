@@ -29,7 +29,7 @@ func TestStateForgetsTheOldestResponse(t *testing.T) {
 	t.Parallel()
 	st := newState()
 	for i := range maxStored + 1 {
-		st.put(fmt.Sprint(i), []byte("{}"), nil)
+		st.put(fmt.Sprint(i), []byte("{}"), nil, 0)
 	}
 	if len(st.responses) != maxStored || len(st.order) != maxStored || st.bytes != 2*maxStored {
 		t.Errorf("%d responses, %d bytes", len(st.responses), st.bytes)

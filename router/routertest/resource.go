@@ -54,9 +54,9 @@ type Resource struct {
 	// Files are the ids of files that were uploaded to the resource; an
 	// input_file part that names another is refused.
 	Files []string `json:"files,omitempty"`
-	// Conversations are the ids of its conversations. Each is empty at first; the
-	// resource puts its items before a request's input and appends input and
-	// answer to it. Other ids are refused.
+	// Conversations are the ids of its conversations beside those that clients
+	// make. Each is empty at first; the resource puts its items before a request's
+	// input and appends input and answer to it. Other ids are refused.
 	Conversations []string `json:"conversations,omitempty"`
 	// ContextTokens refuses longer inputs; 0: no limit.
 	ContextTokens int `json:"context_tokens,omitempty"`
@@ -221,6 +221,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) route(x *exchange, raw []byte) {
 	path := strings.TrimPrefix(x.r.URL.Path, s.cfg.BasePath)
 	id, one := strings.CutPrefix(path, "responses/")
+	id, input := strings.CutSuffix(id, "/input_items")
 	chat := s.cfg.API == APIChatCompletions
 	one = one && !chat
 	switch {
@@ -229,14 +230,22 @@ func (s *Server) route(x *exchange, raw []byte) {
 		x.respond(raw)
 	case path == "models" && x.r.Method == http.MethodGet:
 		x.json(200, s.models())
+	case one && input && x.r.Method == http.MethodGet:
+		items, ok := s.state.input(id)
+		if !ok {
+			x.refuse(responseNotFound(id))
+			return
+		}
+		x.list(s.shown(id, 0, items))
 	case one && x.r.Method == http.MethodGet:
 		if body, ok := s.state.response(id); ok {
 			x.json(200, body)
 			return
 		}
-		x.refuse(&apiError{status: 404, typ: "invalid_request_error", message: fmt.Sprintf("Response with id '%s' not found.", id)})
-	case one && x.r.Method == http.MethodDelete && s.state.remove(id):
+		x.refuse(responseNotFound(id))
+	case one && !input && x.r.Method == http.MethodDelete && s.state.remove(id):
 		x.json(200, encode(map[string]any{"id": id, "object": "response", "deleted": true}))
+	case !chat && x.conversations(path, raw):
 	default:
 		x.refuse(&apiError{status: 404, typ: "invalid_request_error", message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)})
 	}

@@ -13,6 +13,7 @@ import (
 type stored struct {
 	body  []byte
 	items []Item
+	input int // so many of items are its input, the others its output
 	size  int
 }
 
@@ -45,14 +46,25 @@ func (st *state) talk(id string) ([]Item, bool) {
 	return slices.Clone(items), ok
 }
 
-// extend appends to a conversation.
-func (st *state) extend(id string, items []Item) {
+// open begins a conversation. It is kept as long as the resource lives.
+func (st *state) open(id string, items []Item) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.talks[id] = append(st.talks[id], items...)
+	st.talks[id] = items
 }
 
-func (st *state) put(id string, body []byte, conversation []Item) {
+// extend appends to a conversation and returns how many items it held before.
+func (st *state) extend(id string, items []Item) int {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	held := len(st.talks[id])
+	st.talks[id] = append(st.talks[id], items...)
+	return held
+}
+
+// put keeps a response, with the conversation up to it; the first so many items
+// of that are what the model was shown.
+func (st *state) put(id string, body []byte, conversation []Item, input int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	size := len(body)
@@ -62,7 +74,7 @@ func (st *state) put(id string, body []byte, conversation []Item) {
 			st.items[it.ID] = it
 		}
 	}
-	st.responses[id] = stored{body: body, items: conversation, size: size}
+	st.responses[id] = stored{body: body, items: conversation, input: input, size: size}
 	st.order = append(st.order, id)
 	st.bytes += size
 	for len(st.order) > 1 && (len(st.order) > maxStored || st.bytes > maxStoreBytes) {
@@ -85,6 +97,13 @@ func (st *state) response(id string) ([]byte, bool) {
 	defer st.mu.Unlock()
 	r, ok := st.responses[id]
 	return r.body, ok
+}
+
+func (st *state) input(id string) ([]Item, bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	r, ok := st.responses[id]
+	return r.items[:r.input], ok
 }
 
 func (st *state) remove(id string) bool {
@@ -209,10 +228,11 @@ func (s *Server) resolveInput(req Request) (all, fresh []Item, _ *apiError) {
 	}
 	held := len(all)
 	for i, it := range items {
-		if e := checkItem(i, it); e != nil {
+		at := fmt.Sprintf("input[%d]", i)
+		if e := checkItem(at, it); e != nil {
 			return nil, nil, e
 		}
-		if e := s.checkFiles(i, it); e != nil {
+		if e := s.checkFiles(at, it); e != nil {
 			return nil, nil, e
 		}
 		it, e := s.resolveItem(req, it)
@@ -236,7 +256,7 @@ func size(items []Item) int {
 }
 
 // checkFiles refuses a message that names a file of another resource.
-func (s *Server) checkFiles(i int, it Item) *apiError {
+func (s *Server) checkFiles(at string, it Item) *apiError {
 	var parts []struct {
 		Type   string
 		FileID string `json:"file_id"`
@@ -246,7 +266,7 @@ func (s *Server) checkFiles(i int, it Item) *apiError {
 	}
 	for n, p := range parts {
 		if p.Type == "input_file" && p.FileID != "" && !slices.Contains(s.cfg.Files, p.FileID) {
-			return fileNotFound(fmt.Sprintf("input[%d].content[%d].file_id", i, n), p.FileID)
+			return fileNotFound(fmt.Sprintf("%s.content[%d].file_id", at, n), p.FileID)
 		}
 	}
 	return nil

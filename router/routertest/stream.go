@@ -329,7 +329,7 @@ func (x *exchange) keep(a *answer, f *activeFault) {
 		return
 	}
 	items := slices.Clone(x.items) // not the record's: old records lose theirs
-	x.s.state.put(a.base.ID, encode(a.final(a.items)), append(items, a.parsed()...))
+	x.s.state.put(a.base.ID, encode(a.final(a.items)), append(items, a.parsed()...), len(items))
 }
 
 func (x *exchange) flush() { _ = http.NewResponseController(x.w).Flush() }

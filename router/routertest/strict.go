@@ -12,7 +12,7 @@ import (
 // each must have; null is always allowed. A stray key is how a client's own
 // field leaks into a request, and the real API refuses it.
 var parameters = map[string]string{
-	"background": "a boolean", "conversation": "", "context_management": "an array", "include": "an array",
+	"background": "a boolean", "client_metadata": "an object", "conversation": "", "context_management": "an array", "include": "an array",
 	"input": "", "instructions": "", "max_output_tokens": "a number", "max_tool_calls": "a number",
 	"metadata": "an object", "model": "a string", "moderation": "", "access_programs": "",
 	"parallel_tool_calls": "a boolean", "previous_response_id": "a string", "prompt": "an object",
@@ -198,9 +198,8 @@ var otherItems = []string{
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkItem checks the shape of input item number i.
-func checkItem(i int, it Item) *apiError {
-	at := fmt.Sprintf("input[%d]", i)
+// checkItem checks the shape of an item; at is its place in the request.
+func checkItem(at string, it Item) *apiError {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(it.Raw, &m); err != nil || m == nil {
 		return invalidType(at, "an object", it.Raw)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -26,6 +27,10 @@ const Settle = time.Second
 // Patience is the Settle of an agent whose product may take that much longer.
 const Patience = 8 * time.Second
 
+// LeaseHeader is a header in which the tests' workers tell payments when the lease
+// ends under which they send a request.
+const LeaseHeader = "Test-Lease"
+
 // instructions of the agents that refund.
 const instructions = "Decide whether the order may be refunded, and refund it at most once."
 
@@ -33,6 +38,9 @@ const instructions = "Decide whether the order may be refunded, and refund it at
 // required; the zero value is not usable. It is safe for concurrent use.
 type Activities struct {
 	Refund *refund.Activities
+
+	mu   sync.Mutex
+	read map[onceward.ActionID]bool // what the product said of it was accepted
 }
 
 func refundAction(in refund.RefundArgs) onceward.ActionID {
@@ -263,4 +271,5 @@ type Registration struct {
 var All = []Registration{
 	{KeyedWorkflow, Keyed}, {PatientWorkflow, Patient}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
 	{BankWorkflow, Bank}, {KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {GreedyWorkflow, Greedy}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
+	{AcceptingWorkflow, Accepting},
 }

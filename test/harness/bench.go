@@ -64,6 +64,11 @@ type Options struct {
 	// Converter is what the bench's own client reads and writes payloads with; nil:
 	// the SDK's. Workers that share it have a flag.
 	Converter converter.DataConverter
+	// Links puts a link that the test can break between the workers and all that
+	// they talk to.
+	Links bool
+	// Front stands before payments and sees what it is sent first.
+	Front func(payments http.Handler) http.Handler
 }
 
 // Bench is all that one test has: its queue, configuration, pool, payments and
@@ -81,9 +86,11 @@ type Bench struct {
 	config      string // path of the configuration file
 	paymentsURL string
 	convert     converter.DataConverter
+	links       map[string]*Link // by what they lead to
 
 	mu      sync.Mutex
 	ended   bool
+	retired bool // no worker is followed by another
 	workers []*Worker
 	live    *Worker
 	deaths  int
@@ -112,7 +119,10 @@ func New(t *testing.T, o Options) *Bench {
 		b.dial(t)
 	}
 	b.startPool(o)
-	b.startPayments(o.Payments)
+	b.startPayments(o)
+	if o.Links {
+		b.startLinks()
+	}
 	b.config = filepath.Join(b.dir, "onceward.yaml")
 	if err := os.WriteFile(b.config, []byte(b.configuration(o)), 0o600); err != nil {
 		t.Fatal(err)
@@ -165,7 +175,8 @@ func (b *Bench) startPool(o Options) {
 	b.Pool = routertest.Start(b.t, cfg)
 }
 
-func (b *Bench) startPayments(cfg payments.Config) {
+func (b *Bench) startPayments(o Options) {
+	cfg := o.Payments
 	cfg.BeforeCommit = func(payments.RefundRequest) { b.count(&b.seen.before, b.beforeCommit) }
 	cfg.AfterCommit = func(payments.Refund) { b.count(&b.seen.after, b.afterCommit) }
 	service, err := payments.New(cfg)
@@ -173,7 +184,11 @@ func (b *Bench) startPayments(cfg payments.Config) {
 		b.t.Fatal(err)
 	}
 	b.Payments = service
-	listener := httptest.NewServer(b.watch(service.Handler()))
+	handler := service.Handler()
+	if o.Front != nil {
+		handler = o.Front(handler)
+	}
+	listener := httptest.NewServer(b.watch(handler))
 	b.paymentsURL = listener.URL
 	b.t.Cleanup(func() {
 		if err := service.Close(); err != nil {
@@ -334,6 +349,10 @@ func (b *Bench) configuration(o Options) string {
 	if degraded == "" {
 		degraded = "unavailable"
 	}
+	address := b.Temporal.Address
+	if link := b.links["temporal"]; link != nil {
+		address = link.Address()
+	}
 	fmt.Fprintf(&s, `temporal: {address: %q, task_queue: %q, release: test}
 worker: {drain: 2m, heartbeat: %s, sticky_timeout: 1s, sticky_cache: %d, max_commits: %d}
 actions: {lease: %s, skew: %s}
@@ -342,7 +361,7 @@ pool:
   retest: {first: 0s}
   breaker: {failures: 50, consecutive: 50, window: 5m, open_for: 1s}
   resources:
-`, b.Temporal.Address, b.Queue, heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
+`, address, b.Queue, heartbeat, o.StickyCache, o.MaxCommits, lease, Skew, b.Queue)
 	for _, r := range b.Pool.Resources() {
 		fmt.Fprintf(&s, `    - name: %s
       kind: openai
@@ -353,7 +372,7 @@ pool:
         - model: gpt-5.6
           price: {input: 1.25, cached_input: 0.125, output: 10}
           capability: {max_input_tokens: 2000000, max_output_tokens: 128000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
-`, r.Name(), r.URL(), KeyVariable)
+`, r.Name(), b.through(r.Name(), r.URL()), KeyVariable)
 	}
 	fmt.Fprintf(&s, `tasks:
   refund:

@@ -182,6 +182,16 @@ func (b *Bench) Reset(workflowID string, workflowTaskFinished int64) string {
 // ResetExecution is Reset for any execution, closed or not.
 func (b *Bench) ResetExecution(workflowID, runID string, workflowTaskFinished int64) string {
 	b.t.Helper()
+	made, err := b.TryReset(workflowID, runID, workflowTaskFinished)
+	if err != nil {
+		b.t.Fatalf("reset %s to %d: %v", workflowID, workflowTaskFinished, err)
+	}
+	return made
+}
+
+// TryReset is ResetExecution for a workflow that may go on meanwhile, so that the
+// server may refuse.
+func (b *Bench) TryReset(workflowID, runID string, workflowTaskFinished int64) (string, error) {
 	answer, err := b.Client.ResetWorkflowExecution(b.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace:                 client.DefaultNamespace,
 		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
@@ -190,7 +200,7 @@ func (b *Bench) ResetExecution(workflowID, runID string, workflowTaskFinished in
 		RequestId:                 fmt.Sprintf("%s-%d-%d", workflowID, workflowTaskFinished, time.Now().UnixNano()),
 	})
 	if err != nil {
-		b.t.Fatalf("reset %s to %d: %v", workflowID, workflowTaskFinished, err)
+		return "", err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,7 +208,7 @@ func (b *Bench) ResetExecution(workflowID, runID string, workflowTaskFinished in
 		b.resets = map[string][]string{}
 	}
 	b.resets[workflowID] = append(b.resets[workflowID], answer.GetRunId())
-	return answer.GetRunId()
+	return answer.GetRunId(), nil
 }
 
 // FirstTask returns the event at which a reset goes back to the beginning.

@@ -25,14 +25,18 @@ import (
 // readyTimeout bounds the start of a server; it takes 0.2 s on an idle machine.
 const readyTimeout = 3 * time.Minute
 
-// Temporal is a dev server of its own process, in memory. Start it with
-// Server.Start and end it with Stop. It is safe for concurrent use.
+// Temporal is a dev server of its own process. Start it with Server.Start and end
+// it with Stop. It is safe for concurrent use.
 type Temporal struct {
 	Address string
 	Client  client.Client
-	cmd     *exec.Cmd
-	log     string
+	dir     string   // of its log, and of its file where it has one
+	args    []string // of its command line, the program first
 	once    sync.Once
+
+	mu   sync.Mutex // held to start and end the process
+	cmd  *exec.Cmd
+	gone chan struct{} // closed when cmd has ended
 }
 
 // devFlags make a dev server quick: the defaults poll 20 times a second.
@@ -49,6 +53,7 @@ var devFlags = []string{
 type Server struct {
 	Dynamic      []string // dynamic configuration in the form key=value
 	NoAttributes bool     // without the search attributes of runs
+	Durable      bool     // writes to a file, so that Restart loses nothing
 }
 
 // Start starts a dev server.
@@ -71,64 +76,105 @@ func startTemporal(cli string, o Server) (*Temporal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start temporal: %w", err)
 	}
-	out, err := os.CreateTemp("", "temporal-*.log")
+	dir, err := os.MkdirTemp("", "temporal-*")
 	if err != nil {
 		return nil, fmt.Errorf("start temporal: %w", err)
 	}
-	defer out.Close()
-	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error"}
+	s := &Temporal{Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), dir: dir}
+	s.args = []string{cli, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error"}
+	if o.Durable {
+		s.args = append(s.args, "--db-filename", filepath.Join(dir, "temporal.db"))
+	}
 	for _, value := range append(append([]string{}, devFlags...), o.Dynamic...) {
-		args = append(args, "--dynamic-config-value", value)
+		s.args = append(s.args, "--dynamic-config-value", value)
 	}
 	for name, kind := range worker.SearchAttributes() {
 		if o.NoAttributes {
 			break
 		}
-		args = append(args, "--search-attribute", name+"="+attributeName(kind))
+		s.args = append(s.args, "--search-attribute", name+"="+attributeName(kind))
 	}
-	s := &Temporal{Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), cmd: exec.Command(cli, args...), log: out.Name()}
-	s.cmd.Stdout, s.cmd.Stderr = out, out
-	if err := spawn(s.cmd); err != nil {
-		return nil, fmt.Errorf("start temporal: %w", err)
+	if err := s.launch(); err != nil {
+		said := s.Log()
+		s.Stop()
+		return nil, fmt.Errorf("start temporal: %w: %s", err, said)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
-	defer cancel()
-	gone := make(chan struct{})
+	return s, nil
+}
+
+// launch starts the process and waits until it serves.
+func (s *Temporal) launch() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd, gone := exec.Command(s.args[0], s.args[1:]...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := spawn(cmd); err != nil {
+		return err
+	}
+	s.cmd, s.gone = cmd, gone
 	go func() {
-		_ = s.cmd.Wait()
+		_ = cmd.Wait()
 		close(gone)
 	}()
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
 	for {
 		if err = s.connect(ctx); err == nil {
-			return s, nil
+			return nil
 		}
 		select {
 		case <-gone:
-			said := s.Log()
-			s.Stop()
-			return nil, fmt.Errorf("start temporal: it ended at once: %s", said)
+			return errors.New("it ended at once")
 		case <-ctx.Done():
-			s.Stop()
-			return nil, fmt.Errorf("start temporal: not ready after %s: %w", readyTimeout, err)
+			return fmt.Errorf("not ready after %s: %w", readyTimeout, err)
 		default:
 			pace(ctx)
 		}
 	}
 }
 
+// Restart kills the server, as a power failure does, and starts it again on the
+// same port with what its file holds. Its clients find it again by themselves.
+func (s *Temporal) Restart() error {
+	s.kill()
+	if err := s.launch(); err != nil {
+		return fmt.Errorf("restart temporal: %w", err)
+	}
+	return nil
+}
+
+// kill ends the process and waits for its end: until then it holds its port.
+func (s *Temporal) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd != nil {
+		_ = s.cmd.Process.Kill()
+		<-s.gone
+	}
+}
+
 // connect dials and asks for the namespace: the port opens before there is one.
 func (s *Temporal) connect(ctx context.Context) error {
-	c, err := client.DialContext(ctx, client.Options{HostPort: s.Address, Logger: quiet{}})
-	if err != nil {
-		return err
+	c := s.Client
+	if c == nil {
+		var err error
+		if c, err = client.DialContext(ctx, client.Options{HostPort: s.Address, Logger: quiet{}}); err != nil {
+			return err
+		}
 	}
-	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: client.DefaultNamespace})
-	if err != nil {
+	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: client.DefaultNamespace})
+	switch {
+	case err == nil:
+		s.Client = c
+	case s.Client == nil:
 		c.Close()
-		return err
 	}
-	s.Client = c
-	return nil
+	return err
 }
 
 func attributeName(kind enums.IndexedValueType) string {
@@ -141,13 +187,15 @@ func (s *Temporal) Stop() {
 		if s.Client != nil {
 			s.Client.Close()
 		}
-		_ = s.cmd.Process.Kill()
-		_ = os.Remove(s.log)
+		s.kill()
+		_ = os.RemoveAll(s.dir)
 	})
 }
 
 // Log returns the end of what the server said.
-func (s *Temporal) Log() string { return tail(s.log, 4<<10) }
+func (s *Temporal) Log() string { return tail(s.logFile(), 4<<10) }
+
+func (s *Temporal) logFile() string { return filepath.Join(s.dir, "log") }
 
 func tail(path string, n int) string {
 	raw, err := os.ReadFile(path)

@@ -2,9 +2,11 @@ package harness
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -46,10 +48,53 @@ func (b *Bench) StartMortals(n int, args ...string) {
 	b.start(binary, args, n)
 }
 
+// endless is the number of heirs of a supervised worker.
+const endless = -1
+
+// Supervise starts a worker that is followed by another, with the same flags, in
+// whatever way it ends: a worker that cannot reach the server ends by itself.
+func (b *Bench) Supervise(args ...string) {
+	b.t.Helper()
+	binary := Binary(b.t, "./test/agentworker")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.start(binary, args, endless)
+}
+
+// Retire kills all workers, the stopped ones too, and waits until they are gone.
+// Nobody follows them.
+func (b *Bench) Retire() {
+	b.mu.Lock()
+	b.retired = true
+	workers := slices.Clone(b.workers)
+	b.mu.Unlock()
+	for _, w := range workers {
+		w.Kill()
+	}
+	b.wait.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.retired = false
+}
+
+// Alive are the workers that have not ended, oldest first.
+func (b *Bench) Alive() []*Worker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(b.workers), func(w *Worker) bool {
+		select {
+		case <-w.done:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 // start needs the lock. A worker that is killed is followed by an heir while
 // there are any; the last heir has no flags.
 func (b *Bench) start(binary string, args []string, heirs int) *Worker {
-	if b.ended {
+	if b.ended || b.retired {
 		return nil
 	}
 	w := &Worker{log: filepath.Join(b.dir, "worker-"+strconv.Itoa(len(b.workers))+".log"), done: make(chan struct{})}
@@ -59,7 +104,7 @@ func (b *Bench) start(binary string, args []string, heirs int) *Worker {
 		return nil
 	}
 	defer out.Close()
-	w.cmd = exec.Command(binary, append([]string{"--config", b.config, "--payments", b.paymentsURL}, args...)...)
+	w.cmd = exec.Command(binary, append([]string{"--config", b.config, "--payments", b.through("payments", b.paymentsURL)}, args...)...)
 	w.cmd.Env = append(os.Environ(), KeyVariable+"="+Key)
 	w.cmd.Stdout, w.cmd.Stderr = out, out
 	if err := spawn(w.cmd); err != nil {
@@ -71,10 +116,18 @@ func (b *Bench) start(binary string, args []string, heirs int) *Worker {
 	b.wait.Go(func() {
 		w.err = w.cmd.Wait()
 		close(w.done)
+		if heirs == endless && !killed(w.err) {
+			pace(context.Background()) // a worker that finds no server would follow itself all the time
+		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if killed(w.err) && !b.ended {
 			b.deaths++
+		}
+		switch {
+		case heirs == endless:
+			b.start(binary, args, endless)
+		case killed(w.err):
 			switch {
 			case heirs > 1:
 				b.start(binary, args, heirs-1)
@@ -131,6 +184,9 @@ func (b *Bench) Suspend(w *Worker) {
 	_ = w.cmd.Process.Signal(syscall.SIGSTOP)
 	b.AwaitStopped(w)
 }
+
+// Halt is Suspend for a worker that may end meanwhile: it does not wait.
+func (w *Worker) Halt() { _ = w.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // AwaitStopped waits until the kernel has stopped a process, by Suspend or by
 // --stop-at: the signal is sent before that.

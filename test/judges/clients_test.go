@@ -1,6 +1,7 @@
 package judges
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,7 @@ func TestCorpusOfficialClientRefunds(t *testing.T) {
 		Events          map[string]int
 		Followed        string
 		Fetched         bool
+		Held, Given     []string
 		Refused         struct {
 			Status           int
 			Message, Request string
@@ -93,10 +95,16 @@ func TestCorpusOfficialClientRefunds(t *testing.T) {
 	if !strings.Contains(got.Followed, "no such order") || !got.Fetched {
 		t.Errorf("a stored response was continued as %q, fetched %t", got.Followed, got.Fetched)
 	}
+	if want := []string{"message", "message", "message", "function_call"}; !slices.Equal(got.Held, want) {
+		t.Errorf("its conversation holds %q, want %q", got.Held, want)
+	}
+	if want := []string{"Please refund order-7.", "It never arrived.", "Do it now."}; !slices.Equal(got.Given, want) {
+		t.Errorf("a response lists its input as %q, want %q", got.Given, want)
+	}
 	if r := got.Refused; r.Status != 400 || !r.Known || r.Request == "" || !strings.Contains(r.Message, "No tool call found") {
 		t.Errorf("an output without a call was refused as %+v", r)
 	}
-	served(t, pool, 9, 1)
+	served(t, pool, 10, 1)
 }
 
 func TestCorpusOfficialAgentLibraryRefunds(t *testing.T) {

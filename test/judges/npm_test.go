@@ -22,25 +22,38 @@ import (
 // oldest is the first major version of Node.js that runs all the packages.
 const oldest = 20
 
-var npmPackages struct {
-	sync.Once
+// npmPackages are what a folder's lock names, installed once a process.
+type npmPackages struct {
+	from string // holds package.json and package-lock.json
+	once sync.Once
+
 	dir    string // holds node_modules
 	reason string // why there is none
 	err    error
 }
 
-// installed returns a folder with this test's scripts and the packages that they
-// import. Without npm or a registry it skips the test.
-func installed(t *testing.T) string {
+var clientPackages, codexPackages = npmPackages{from: "npm"}, npmPackages{from: "npm/codex"}
+
+// get returns the folder of node_modules. Without npm or a registry it skips the
+// test.
+func (p *npmPackages) get(t *testing.T) string {
 	t.Helper()
 	cases(t) // make corpus asks for it: nobody's plain go test shall download packages
-	npmPackages.Do(func() { npmPackages.dir, npmPackages.reason, npmPackages.err = install() })
-	if npmPackages.err != nil {
-		t.Fatal(npmPackages.err)
+	p.once.Do(func() { p.dir, p.reason, p.err = install(p.from) })
+	if p.err != nil {
+		t.Fatal(p.err)
 	}
-	if npmPackages.reason != "" {
-		t.Skip(npmPackages.reason)
+	if p.reason != "" {
+		t.Skip(p.reason)
 	}
+	return p.dir
+}
+
+// installed returns a folder with this test's scripts and the packages that they
+// import.
+func installed(t *testing.T) string {
+	t.Helper()
+	packages := clientPackages.get(t)
 	dir := t.TempDir()
 	scripts, err := filepath.Glob("npm/*.mjs")
 	if err != nil || len(scripts) == 0 {
@@ -55,15 +68,15 @@ func installed(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(npmPackages.dir, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// install puts the packages of npm/package-lock.json into a folder that is named
-// by the lock and kept, so that they are fetched once a machine.
-func install() (dir, reason string, err error) {
+// install puts the packages of a folder's package-lock.json into a folder that is
+// named by the lock and kept, so that they are fetched once a machine.
+func install(from string) (dir, reason string, err error) {
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return "", program + " is not on this machine: the clients of other languages were not run", nil
@@ -77,7 +90,7 @@ func install() (dir, reason string, err error) {
 	if _, err := fmt.Sscanf(string(version), "v%d.", &major); err != nil || major < oldest {
 		return "", fmt.Sprintf("node is %s, the packages need %d", bytes.TrimSpace(version), oldest), nil
 	}
-	lock, err := os.ReadFile("npm/package-lock.json")
+	lock, err := os.ReadFile(filepath.Join(from, "package-lock.json"))
 	if err != nil {
 		return "", "", err
 	}
@@ -99,7 +112,7 @@ func install() (dir, reason string, err error) {
 	}
 	defer os.RemoveAll(half)
 	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join("npm", name))
+		data, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
 			return "", "", err
 		}
@@ -114,7 +127,7 @@ func install() (dir, reason string, err error) {
 	npm.WaitDelay = 5 * time.Second
 	if out, err := npm.CombinedOutput(); err != nil {
 		if bytes.Contains(out, []byte("EUSAGE")) || bytes.Contains(out, []byte("EINTEGRITY")) {
-			return "", "", fmt.Errorf("install npm/package-lock.json: %w\n%s", err, out)
+			return "", "", fmt.Errorf("install %s/package-lock.json: %w\n%s", from, err, out)
 		}
 		return "", fmt.Sprintf("npm could not install the packages (%v): %.500s", err, out), nil
 	}

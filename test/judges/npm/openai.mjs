@@ -55,6 +55,19 @@ const followed = await client.responses.create({
 });
 const fetched = await client.responses.retrieve(stored.id);
 
+// A conversation that the client makes, fills, talks in and reads back.
+const conversation = await client.conversations.create({ items: [{ role: "user", content: "Please refund order-7." }] });
+await client.conversations.items.create(conversation.id, { items: [{ role: "user", content: "It never arrived." }] });
+const talked = await client.responses.create({ model, tools, conversation: conversation.id, input: "Do it now." });
+const held = [];
+for await (const item of client.conversations.items.list(conversation.id, { order: "asc", limit: 2 })) {
+  held.push(item.type);
+}
+const given = [];
+for await (const item of client.responses.inputItems.list(talked.id, { order: "asc" })) {
+  given.push(item.content?.[0]?.text);
+}
+
 let refused;
 try {
   await client.responses.create({ model, input: [{ type: "function_call_output", call_id: "call_nobody", output: "" }] });
@@ -62,4 +75,4 @@ try {
   refused = { status: error.status, message: error.message, known: error instanceof OpenAI.BadRequestError, request: error.requestID };
 }
 
-console.log(JSON.stringify({ whole, streamed, events, followed: followed.output_text, fetched: fetched.id === stored.id, refused }));
+console.log(JSON.stringify({ whole, streamed, events, followed: followed.output_text, fetched: fetched.id === stored.id, held, given, refused }));
