@@ -17,16 +17,17 @@ type actor struct {
 	name   string
 	weight int
 	own    bool // it needs a server of its own
+	sealed bool // it needs a codec
 	act    func(w *world, dice *rand.Rand) (did string, heal func())
 }
 
 // share is the weight of an actor in a schedule.
 func (a actor) share(s schedule) int {
-	if a.own {
-		if !s.own {
-			return 0
-		}
-		return 4 * a.weight // what a server of its own is for
+	switch {
+	case a.own && !s.own, a.sealed && !s.sealed:
+		return 0
+	case a.own, a.sealed:
+		return 4 * a.weight // it is what such a schedule is for
 	}
 	return a.weight
 }
@@ -36,6 +37,7 @@ var actors = []actor{
 	{name: "kill a worker", weight: 4, act: killWorker},
 	{name: "stop a worker", weight: 2, act: stopWorker},
 	{name: "restart the server", weight: 2, own: true, act: restartServer},
+	{name: "start a worker whose codec fails", weight: 2, sealed: true, act: failCodec},
 	{name: "drop connections", weight: 2, act: dropLink},
 	{name: "refuse connections", weight: 1, act: refuseLink},
 	{name: "slow a connection down", weight: 1, act: slowLink},
@@ -78,6 +80,15 @@ func stopWorker(w *world, dice *rand.Rand) (string, func()) {
 func restartServer(w *world, _ *rand.Rand) (string, func()) {
 	must(w.t, w.bench.Temporal.Restart())
 	return "restarted", nil
+}
+
+// failCodec starts a worker whose codec fails for a while from the first payload
+// on that holds a text: what a run or an action is about, or anything.
+func failCodec(w *world, dice *rand.Rand) (string, func()) {
+	texts := []string{"", "get_order", "create_refund", "committed", w.bench.Order()}
+	fault := fmt.Sprintf("%s:%dms:%s", []string{"encode", "decode"}[dice.IntN(2)], 500+dice.IntN(3000), texts[dice.IntN(len(texts))])
+	w.bench.StartWorker(false, append(w.flags(), "--codec-fault="+fault)...)
+	return fault, nil
 }
 
 func anyLink(w *world, dice *rand.Rand) *harness.Link {

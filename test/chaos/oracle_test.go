@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -105,11 +104,11 @@ func (w *world) commits(chain []harness.History) int {
 	for _, h := range chain {
 		for _, e := range h.Events {
 			a := e.GetActivityTaskScheduledEventAttributes()
-			if a.GetActivityType().GetName() != name || len(a.GetInput().GetPayloads()) == 0 {
+			if a.GetActivityType().GetName() != name {
 				continue
 			}
 			var in onceward.CommitInput
-			must(w.t, json.Unmarshal(a.GetInput().GetPayloads()[0].GetData(), &in))
+			w.bench.Decode(a.GetInput(), &in)
 			seen[key{in.RunID, a.GetActivityId()}] = true
 		}
 	}

@@ -8,11 +8,12 @@ import (
 
 // schedule is what happens to a few runs of one agent.
 type schedule struct {
-	seed  uint64
-	agent writer
-	runs  int  // that are open at each step, each with an order of its own
-	own   bool // the server is this schedule's own, and may be restarted
-	steps []step
+	seed   uint64
+	agent  writer
+	runs   int  // that are open at each step, each with an order of its own
+	own    bool // the server is this schedule's own, and may be restarted
+	sealed bool // a codec is around every payload, and may fail
+	steps  []step
 }
 
 // writer is the kind of write that a schedule is about.
@@ -52,6 +53,9 @@ func (s schedule) String() string {
 	if s.own {
 		b.WriteString(" on a server of its own")
 	}
+	if s.sealed {
+		b.WriteString(" under a codec")
+	}
 	for _, step := range s.steps {
 		fmt.Fprintf(&b, "; %s: %s", step, step.actor.name)
 		if step.holds {
@@ -67,7 +71,7 @@ const restarts = 10
 // draw makes the schedule of a seed.
 func draw(seed uint64) schedule {
 	dice := rand.New(rand.NewPCG(seed, 0))
-	s := schedule{seed: seed, agent: writers[dice.IntN(len(writers))], runs: 1 + dice.IntN(3), own: seed%restarts == 0}
+	s := schedule{seed: seed, agent: writers[dice.IntN(len(writers))], runs: 1 + dice.IntN(3), own: seed%restarts == 0, sealed: dice.IntN(4) == 0}
 	for range 4 + dice.IntN(4) {
 		at := signals[dice.IntN(len(signals))]
 		s.steps = append(s.steps, step{

@@ -15,6 +15,7 @@ import (
 	"github.com/onceward/onceward/router/routertest"
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/test/harness"
+	"github.com/onceward/onceward/test/sealed"
 )
 
 // Times of a schedule. A lease is short, so that a commit that was lost is made
@@ -61,6 +62,9 @@ func newWorld(t *testing.T, s schedule, server *harness.Temporal) *world {
 		Attempts: attempts, Lease: lease, Heartbeat: harness.SoonLost, Links: true, Front: w.gateway.before,
 		Payments: payments.Config{Dedupe: s.agent.keyed},
 	}
+	if s.sealed {
+		options.Converter = sealed.New(sealed.Fault{}).Converter()
+	}
 	w.bench = harness.New(t, options)
 	w.bench.Pool.OnRequest(func(routertest.Request) { w.signals.hit(asked) })
 	w.bench.Pool.OnEvent(func(routertest.Request, routertest.Event) { w.signals.hit(streamed) })
@@ -73,8 +77,16 @@ func newWorld(t *testing.T, s schedule, server *harness.Temporal) *world {
 // start starts the workers.
 func (w *world) start() {
 	for range workers {
-		w.bench.Supervise()
+		w.bench.Supervise(w.flags()...)
 	}
+}
+
+// flags are those that every worker of the schedule has.
+func (w *world) flags() []string {
+	if w.schedule.sealed {
+		return []string{"--seal=codec"}
+	}
+	return nil
 }
 
 // busy sees to it that there are open runs, for a fault to meet them.
@@ -183,7 +195,7 @@ func (w *world) settle() {
 		l.Drop()
 	}
 	w.bench.AwaitPaid()
-	w.bench.StartWorker(false)
+	w.bench.StartWorker(false, w.flags()...)
 	ctx := w.bench.Context()
 	for open := w.open(); len(open) > 0; open = w.open() {
 		for _, id := range open {

@@ -168,6 +168,12 @@ func applicationDetails(f *failurepb.Failure) *commonpb.Payloads {
 	return f.GetApplicationFailureInfo().GetDetails()
 }
 
+// Decode reads payloads of a history.
+func (b *Bench) Decode(payloads *commonpb.Payloads, to ...any) {
+	b.t.Helper()
+	b.decode(payloads, to...)
+}
+
 func (b *Bench) decode(payloads *commonpb.Payloads, to ...any) {
 	b.t.Helper()
 	if err := b.convert.FromPayloads(payloads, to...); err != nil {
