@@ -59,9 +59,9 @@ func payload(t *testing.T, v any) *commonpb.Payloads {
 }
 
 // decoded is what came of a decode: nothing, an error, or a panic.
-func decoded(g *Converter, p *commonpb.Payloads, to any) (err error, panicked any) {
+func decoded(g *Converter, p *commonpb.Payloads, to any) (panicked any, err error) {
 	defer func() { panicked = recover() }()
-	return g.FromPayloads(p, to), nil
+	return nil, g.FromPayloads(p, to)
 }
 
 func TestEachErrorEndsWhereItBelongs(t *testing.T) {
@@ -89,7 +89,7 @@ func TestEachErrorEndsWhereItBelongs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := New(converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c.codec))
 			g.at = c.at
-			err, panicked := decoded(g, payload(t, map[string]string{"by": "ops"}), c.to)
+			panicked, err := decoded(g, payload(t, map[string]string{"by": "ops"}), c.to)
 			got := ""
 			if err != nil {
 				got = "error"
@@ -111,7 +111,7 @@ func TestSignalThatNeverDecodesIsHandedOverAsRefused(t *testing.T) {
 			g.at = inWorkflow
 			var raw converter.RawValue
 			// In plain text: a codec that refuses it must not see it taken all the same.
-			if err, panicked := decoded(g, payload(t, onceward.Complete{By: "eve", Text: "done"}), &raw); err != nil || panicked != nil {
+			if panicked, err := decoded(g, payload(t, onceward.Complete{By: "eve", Text: "done"}), &raw); err != nil || panicked != nil {
 				t.Fatalf("got %v, %v", err, panicked)
 			}
 			if got := raw.Payload(); string(got.GetMetadata()[converter.MetadataEncoding]) != onceward.EncodingRefused || !strings.Contains(string(got.GetData()), err.Error()) {
@@ -125,7 +125,7 @@ func TestJSONOfAnotherTypeIsNoFaultOfTheCodec(t *testing.T) {
 	for name, dc := range map[string]converter.DataConverter{"the SDK's": nil, "a user's own": plainJSON{converter.GetDefaultDataConverter()}} {
 		g := New(dc)
 		g.at = inWorkflow
-		if err, panicked := decoded(g, payload(t, "text"), &onceward.CallResult{}); err == nil || panicked != nil {
+		if panicked, err := decoded(g, payload(t, "text"), &onceward.CallResult{}); err == nil || panicked != nil {
 			t.Errorf("%s: got %v, %v, want an error", name, err, panicked)
 		}
 	}
