@@ -168,7 +168,7 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 		} else {
 			r.wait(ctx, onceward.StatusRunning, "", fmt.Sprintf("the receipt of %s (%s)", call.ActionID, result.Receipt.Status))
 		}
-		waited := r.sleepOrSignal(ctx, receipts, pause.next(workflow.Now(ctx), person, left), "wait for the receipt of "+string(call.ActionID))
+		waited := r.sleepOrSignal(ctx, receipts, pause.next(workflow.Now(ctx), person, result.Receipt.Run == input.Run, left), "wait for the receipt of "+string(call.ActionID))
 		if person {
 			people += waited
 			r.use.Waited += waited

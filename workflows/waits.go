@@ -23,26 +23,24 @@ func stretched(pause, waited time.Duration) time.Duration {
 
 // patience is the back-off of one wait for a receipt. Its zero value begins.
 type patience struct {
-	person bool
-	begun  time.Time
-	last   time.Duration
+	person, told bool
+	begun        time.Time
+	last         time.Duration
 }
 
-// next returns the pause before the next ask. It doubles: to longestPause while a
-// person is waited for, whose decision signals, and else as for a machine. The
-// wait begins again when it becomes another one. left is what the wait may still
-// take: the run must not sleep past its own end.
-func (p *patience) next(now time.Time, person bool, left time.Duration) time.Duration {
-	if p.last == 0 || p.person != person {
-		*p = patience{person: person, begun: now, last: firstAsk / 2}
+// next returns the pause before the next ask. While a person is waited for whose
+// decision the action tells this run, it doubles to longestPause. An action tells
+// only the run that started it: any other looks as it does for a machine. The wait
+// begins again when it becomes another one. left is what the wait may still take:
+// the run must not sleep past its own end.
+func (p *patience) next(now time.Time, person, told bool, left time.Duration) time.Duration {
+	if p.last == 0 || p.person != person || p.told != told {
+		*p = patience{person: person, told: told, begun: now, last: firstAsk / 2}
 	}
-	pause := time.Duration(0)
-	if person {
-		p.last = min(2*p.last, longestPause)
-		pause = p.last
-	} else {
-		p.last = min(2*p.last, lastAsk)
-		pause = stretched(p.last, now.Sub(p.begun))
+	limit := lastAsk
+	if person && told {
+		limit = longestPause
 	}
-	return max(minWait, min(pause, left))
+	p.last = min(2*p.last, limit)
+	return max(minWait, min(stretched(p.last, now.Sub(p.begun)), left))
 }

@@ -44,10 +44,13 @@ func TestWaitForAPersonCostsFewEvents(t *testing.T) {
 		within   time.Duration // of the decision the run knows of it
 		atMost   int           // events
 		deadline time.Duration
+		other    bool // the action was started by another run, which alone is told
 	}{
 		"E28 a year, and the signal wakes it":                {after: year, signal: true, within: time.Second, atMost: 4300},
 		"E28 60 days, and the signal is lost: within a day":  {after: 60 * day, within: day, atMost: 1000},
 		"a minute, and the signal is lost: within a minute":  {after: time.Minute, within: time.Minute, atMost: 120},
+		"E28 a year, and another run is told: within a day":  {after: year, within: day, atMost: 6000, other: true},
+		"an hour, and another run is told: within minutes":   {after: time.Hour, within: 4 * time.Minute, atMost: 1500, other: true},
 		"nobody decides: it ends when people's time is over": {after: year, within: time.Second, atMost: 600, deadline: 20 * day},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +64,10 @@ func TestWaitForAPersonCostsFewEvents(t *testing.T) {
 			var env *testsuite.TestWorkflowEnvironment
 			var begun, known time.Time
 			w.instead = map[string]any{onceward.ActivityAct: func(_ context.Context, in onceward.ActInput) (onceward.ActResult, error) {
-				receipt := onceward.ActionReceipt{ActionID: in.ActionID, Tool: in.Tool, Status: onceward.StateAwaitingOperator}
+				receipt := onceward.ActionReceipt{ActionID: in.ActionID, Tool: in.Tool, Run: in.Run, Status: onceward.StateAwaitingOperator}
+				if c.other {
+					receipt.Run = "another"
+				}
 				if env.Now().Before(begun.Add(c.after)) {
 					return onceward.ActResult{Pending: true, Receipt: receipt}, nil
 				}
@@ -256,13 +262,13 @@ func TestPausesStayWithinTheirWait(t *testing.T) {
 	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 	var p patience
 	for _, c := range []struct {
-		person     bool
-		left, want time.Duration
+		person, told bool
+		left, want   time.Duration
 	}{
-		{false, time.Hour, time.Second}, {false, time.Hour, 2 * time.Second}, {false, 3 * time.Second, 3 * time.Second}, {false, -time.Hour, minWait},
-		{true, year, time.Second}, {true, year, 2 * time.Second}, {false, time.Hour, time.Second},
+		{false, true, time.Hour, time.Second}, {false, true, time.Hour, 2 * time.Second}, {false, true, 3 * time.Second, 3 * time.Second}, {false, true, -time.Hour, minWait},
+		{true, true, year, time.Second}, {true, true, year, 2 * time.Second}, {true, false, year, time.Second}, {false, true, time.Hour, time.Second},
 	} {
-		if got := p.next(now, c.person, c.left); got != c.want {
+		if got := p.next(now, c.person, c.told, c.left); got != c.want {
 			t.Errorf("person %v, %s left: a pause of %s, want %s", c.person, c.left, got, c.want)
 		}
 	}
