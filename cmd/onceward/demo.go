@@ -50,6 +50,9 @@ attempts the turns took, and how much of the prompts came from the cache.`,
 		ValidArgs: names,
 		Args:      arguments(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(cmd.Context()); err != nil {
+				return fmt.Errorf("start demo: %w", err)
+			}
 			executable, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)

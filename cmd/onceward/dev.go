@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,16 @@ const (
 	uiPort       = 8233
 )
 
+// ports are those that were asked for; 0 is any.
 type ports struct{ temporal, ui, payments, pool int }
+
+// check refuses ports that somebody has. It comes before everything else: a stack
+// that starts in part has to be taken down again, and a worker beside somebody
+// else's Temporal would serve that one.
+func (p ports) check(ctx context.Context) error {
+	return devserver.Check(ctx, devserver.Port{Flag: "port", Number: p.temporal}, devserver.Port{Flag: "ui-port", Number: p.ui},
+		devserver.Port{Flag: "payments-port", Number: p.payments}, devserver.Port{Flag: "pool-port", Number: p.pool})
+}
 
 func devCommand(o *options) *cobra.Command {
 	var p ports
@@ -45,7 +55,7 @@ The pool's control address takes faults while it runs; package routertest says h
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&p.temporal, "port", 0, "port of Temporal (default 7233 if it is free, else a free one)")
+	flags.IntVar(&p.temporal, "port", 0, "port of Temporal; refused if somebody has it (default 7233 if it is free, else a free one)")
 	flags.IntVar(&p.ui, "ui-port", 0, "port of the Temporal UI (default 8233 if it is free, else a free one)")
 	flags.IntVar(&p.payments, "payments-port", 0, "port of payments (default a free one)")
 	flags.IntVar(&p.pool, "pool-port", 0, "port of the pool's control address (default a free one)")
@@ -54,6 +64,9 @@ The pool's control address takes faults while it runs; package routertest says h
 }
 
 func dev(ctx context.Context, o *options, p ports, db string, out, errs io.Writer) error {
+	if err := p.check(ctx); err != nil {
+		return fmt.Errorf("start dev: %w", err)
+	}
 	server, err := serverConfig(o, p)
 	if err != nil {
 		return err
@@ -104,16 +117,21 @@ func loadStack(stack *local.Stack) (worker.Config, error) {
 // was asked for.
 func serverConfig(o *options, p ports) (devserver.Config, error) {
 	cfg := devserver.Config{CLI: o.temporalCLI, Port: p.temporal, UIPort: p.ui}
+	asked := []int{p.temporal, p.ui, p.payments, p.pool}
 	var err error
-	if cfg.Port == 0 {
-		if cfg.Port, err = devserver.PortOr(temporalPort); err != nil {
+	for port, documented := range map[*int]int{&cfg.Port: temporalPort, &cfg.UIPort: uiPort} {
+		switch {
+		case *port != 0:
+		case slices.Contains(asked, documented): // for another part
+			*port, err = devserver.FreePort()
+		default:
+			*port, err = devserver.PortOr(documented)
+		}
+		if err != nil {
 			return cfg, err
 		}
 	}
-	if cfg.UIPort == 0 {
-		cfg.UIPort, err = devserver.PortOr(uiPort)
-	}
-	return cfg, err
+	return cfg, nil
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -3,6 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -94,5 +101,44 @@ func TestClassifyReadsLinesAndGoesOnAfterABadOne(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if code != 0 || len(lines) != 2 || !strings.Contains(lines[0], `"rate_limited"`) || !strings.Contains(lines[1], `"error"`) {
 		t.Errorf("exit %d, output %q", code, out)
+	}
+}
+
+// Nothing is started, neither Temporal nor what needs none: the CLI would leave a
+// file behind, and the stack a folder.
+func TestPortThatSomebodyHasIsRefusedBeforeAnythingStarts(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
+	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cli, started := filepath.Join(dir, "temporal"), filepath.Join(dir, "started")
+	if err := os.WriteFile(cli, []byte("#!/bin/sh\ntouch "+started+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	somebody := httptest.NewServer(http.NotFoundHandler())
+	defer somebody.Close()
+	port := somebody.Listener.Addr().(*net.TCPAddr).Port
+	for name, args := range map[string][]string{
+		"E40 dev":              {"dev", "--port"},
+		"E40 dev, the UI":      {"dev", "--ui-port"},
+		"E40 dev, payments":    {"dev", "--payments-port"},
+		"E40 dev, the pool":    {"dev", "--pool-port"},
+		"E40 a demo":           {"demo", "refund", "--port"},
+		"E40 a demo of a quiz": {"demo", "quiz", "--ui-port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flag := args[len(args)-1]
+			code, out, errs := call(t, "", append(args, strconv.Itoa(port), "--temporal-cli", cli)...)
+			if code != 1 || out != "" || !strings.Contains(errs, fmt.Sprintf("port %d is taken", port)) || !strings.Contains(errs, "leave "+flag+" out") {
+				t.Errorf("exit %d, output %q, %q", code, out, errs)
+			}
+			if _, err := os.Stat(started); err == nil {
+				t.Error("the Temporal CLI was started")
+			}
+			if left, err := os.ReadDir(filepath.Join(dir, "tmp")); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
 	}
 }

@@ -46,6 +46,11 @@ type Config struct {
 	Attributes map[string]enumspb.IndexedValueType
 }
 
+// Check refuses ports of the configuration that somebody has.
+func (c Config) Check(ctx context.Context) error {
+	return Check(ctx, Port{"port", c.Port}, Port{"ui-port", c.UIPort})
+}
+
 // Server is a running dev server on loopback.
 type Server struct {
 	Address string // host:port
@@ -54,16 +59,22 @@ type Server struct {
 }
 
 // Start runs the server and waits until it answers. It ends with Stop, and with
-// this process.
+// this process. Ports that were asked for and that somebody has are refused.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cli, err := FindCLI(cfg.CLI)
 	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Check(ctx); err != nil {
 		return nil, err
 	}
 	for try := 1; ; try++ {
 		s, err := start(ctx, cli, cfg)
 		// Ports that were asked for stay taken; others are chosen anew.
 		if own := cfg.Port == 0 || cfg.UIPort == 0; !errors.Is(err, errEnded) || !own || try == startTries {
+			if errors.Is(err, errEnded) { // somebody may have come between the check and the start
+				err = errors.Join(err, cfg.Check(ctx))
+			}
 			return s, err
 		}
 	}
@@ -83,7 +94,8 @@ func start(ctx context.Context, cli string, cfg Config) (*Server, error) {
 	}
 	cmd := exec.Command(cli, arguments(cfg)...)
 	output := &Tail{}
-	cmd.Stdout, cmd.Stderr = output, output
+	greeting := &greeting{Tail: output, heard: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = greeting, output
 	child, err := StartChild(cmd)
 	if err != nil {
 		return nil, err
@@ -93,7 +105,7 @@ func start(ctx context.Context, cli string, cfg Config) (*Server, error) {
 		UI:      "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.UIPort)),
 		Child:   child,
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.ready(ctx, greeting.heard); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("start the Temporal dev server: %w%s", err, note(output))
 	}
@@ -125,8 +137,11 @@ func arguments(cfg Config) []string {
 	return args
 }
 
-// ready asks until the namespace answers: the port opens earlier than that.
-func (s *Server) ready(ctx context.Context) error {
+// ready asks until the namespace answers: the port opens earlier than that. Before
+// it asks, the child must have said on standard output that it runs: the CLI does
+// so when it has its ports, and ends if it cannot have them. Whoever took a port
+// between the check and the start would else answer for it.
+func (s *Server) ready(ctx context.Context, runs <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	c, err := client.NewLazyClient(client.Options{HostPort: s.Address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
@@ -134,6 +149,14 @@ func (s *Server) ready(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
+	ended := func() error { return fmt.Errorf("%w: %w", errEnded, s.Err()) }
+	select {
+	case <-runs:
+	case <-s.Done():
+		return ended()
+	case <-ctx.Done():
+		return fmt.Errorf("it does not say that it runs: %w", ctx.Err())
+	}
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -145,29 +168,10 @@ func (s *Server) ready(ctx context.Context) error {
 		}
 		select {
 		case <-s.Done():
-			return fmt.Errorf("%w: %w", errEnded, errors.Join(s.Err(), errors.New("is one of its ports taken?")))
+			return ended()
 		case <-ctx.Done():
 			return fmt.Errorf("it does not answer at %s: %w", s.Address, err)
 		case <-ticker.C:
 		}
 	}
-}
-
-// FreePort returns a loopback port that is free now.
-func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// PortOr returns the wanted port if it is free now, else another.
-func PortOr(wanted int) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
-	if err != nil {
-		return FreePort()
-	}
-	return wanted, l.Close()
 }

@@ -2,7 +2,6 @@ package devserver
 
 import (
 	"bytes"
-	"net"
 	"os/exec"
 	"slices"
 	"strings"
@@ -28,19 +27,6 @@ func TestArgumentsBindLoopbackAndRegisterAttributes(t *testing.T) {
 	}
 	if slices.Contains(arguments(Config{}), "--db-filename") {
 		t.Error("a server without a file was given one")
-	}
-}
-
-func TestPortOrTakesAnotherWhenTheWantedOneIsTaken(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	taken := l.Addr().(*net.TCPAddr).Port
-	if got, err := PortOr(taken); err != nil || got == taken || got == 0 {
-		t.Errorf("got %d, %v, want another port than %d", got, err, taken)
 	}
 }
 

@@ -32,6 +32,20 @@ func (t *Tail) String() string {
 	return strings.TrimSpace(string(t.buf))
 }
 
+// greeting is a Tail that tells when the child has said something.
+type greeting struct {
+	*Tail
+	once  sync.Once
+	heard chan struct{} // closed then
+}
+
+func (g *greeting) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		g.once.Do(func() { close(g.heard) })
+	}
+	return g.Tail.Write(p)
+}
+
 func note(t *Tail) string {
 	said := t.String()
 	if said == "" {
