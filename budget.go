@@ -49,8 +49,8 @@ func (u Use) Exhausted(b Budget, ceiling MicroUSD) string {
 		return fmt.Sprintf("attempts: %d of %d used", u.Attempts, b.Attempts)
 	case ceiling > b.AttemptCost:
 		return fmt.Sprintf("attempt_cost_usd: the attempt may cost %.6f, at most %.6f", ceiling.USD(), b.AttemptCost.USD())
-	case plus(plus(u.Spent, u.Reserved), ceiling) > b.Cost:
-		return fmt.Sprintf("cost_usd: %.6f used and %.6f more to reserve, at most %.6f", plus(u.Spent, u.Reserved).USD(), ceiling.USD(), b.Cost.USD())
+	case plus(u.Cost(), ceiling) > b.Cost:
+		return fmt.Sprintf("cost_usd: %.6f used and %.6f more to reserve, at most %.6f", u.Cost().USD(), ceiling.USD(), b.Cost.USD())
 	}
 	return ""
 }
@@ -73,8 +73,12 @@ func (u *Use) Settle(ceiling, cost MicroUSD) {
 	u.Spent = plus(u.Spent, min(max(cost, 0), MaxCost))
 }
 
+// Cost is what the run has used of its money: settled attempts at their cost, those
+// in flight at their ceiling. It is the figure that everything shows as cost.
+func (u Use) Cost() MicroUSD { return plus(u.Spent, u.Reserved) }
+
 // Remaining returns what is left for reservations.
-func (u Use) Remaining(b Budget) MicroUSD { return b.Cost - plus(u.Spent, u.Reserved) }
+func (u Use) Remaining(b Budget) MicroUSD { return b.Cost - u.Cost() }
 
 // plus adds two amounts and stops where integers would wrap around: a sum of lies
 // must never become a budget that grows.

@@ -75,8 +75,9 @@ type Plan struct {
 	Tenant        string         `json:"tenant,omitempty"`
 	User          string         `json:"user,omitempty"`
 	State         *ProviderState `json:"state,omitempty"`
-	Attributes    bool           `json:"attributes"`      // whether the namespace has the search attributes
-	Limits        TurnLimits     `json:"limits,omitzero"` // all above zero; zero in a manifest of version 1
+	Figures       bool           `json:"figures,omitempty"` // whether the attributes follow every figure, also without a change of status
+	Attributes    bool           `json:"attributes"`        // whether the namespace has the search attributes
+	Limits        TurnLimits     `json:"limits,omitzero"`   // all above zero; zero in a manifest of version 1
 }
 
 // ToolPlan is what workflow code knows of a tool.

@@ -41,7 +41,7 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		Memo:                     map[string]any{onceward.MemoTool: in.Tool, onceward.MemoDigest: in.Digest, onceward.MemoRun: in.Run},
-		StaticSummary:            fmt.Sprintf("%s · %s", in.Tool, in.ActionID),
+		StaticSummary:            onceward.Summary(fmt.Sprintf("%s · %s", in.Tool, in.ActionID)),
 	}, onceward.WorkflowAction, onceward.ActionInput{Act: in})
 	if err != nil {
 		return onceward.ActResult{}, fmt.Errorf("start action %s: %w", in.ActionID, err)

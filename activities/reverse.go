@@ -57,7 +57,7 @@ func Reverse(ctx context.Context, c client.Client, id onceward.ActionID, report 
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{onceward.MemoTool: receipt.Tool, onceward.MemoDigest: receipt.Digest, onceward.MemoRun: receipt.Run},
-		StaticSummary:                            fmt.Sprintf("%s · %s · reversed, as %s says", receipt.Tool, id, report.By),
+		StaticSummary:                            onceward.Summary(fmt.Sprintf("%s · %s · reversed, as %s says", receipt.Tool, id, report.By)),
 	}, onceward.WorkflowAction, onceward.ActionInput{
 		Act: onceward.ActInput{
 			ActionID: id, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run, RunID: receipt.RunID,

@@ -71,7 +71,7 @@ func plan(cfg Config, agent string, task config.Task) onceward.Plan {
 		Version: onceward.ManifestVersion, Agent: agent, Task: task.Name,
 		Models:    append([]string{task.Model}, task.FallbackModels...),
 		Resources: task.Resources, Budget: task.Budget, Timeouts: task.Timeouts, Degraded: task.Degraded,
-		CrossBoundary: cfg.Pool.CrossBoundary, Affinity: cfg.Pool.Affinity,
+		CrossBoundary: cfg.Pool.CrossBoundary, Affinity: cfg.Pool.Affinity, Figures: true,
 		Heartbeat: cfg.Worker.Heartbeat, Release: cfg.Temporal.Release,
 	}
 }

@@ -70,7 +70,11 @@ func (s *poolSync) changed(c router.Change) {
 		s.log.Info("resource enabled", "resource", c.Resource, "model", c.Model)
 		return
 	}
-	s.log.Warn("resource disabled", "resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason, "until", c.Disabled.Until)
+	about := []any{"resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason}
+	if !c.Disabled.Until.IsZero() { // else it is disabled until a test passes or somebody enables it
+		about = append(about, "until", c.Disabled.Until)
+	}
+	s.log.Warn("resource disabled", about...)
 	s.enqueue(c)
 }
 
@@ -116,7 +120,7 @@ func (s *poolSync) fetch(ctx context.Context, health onceward.PoolHealth) error 
 	ctx, cancel := context.WithTimeout(ctx, poolCall)
 	defer cancel()
 	_, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool), StaticSummary: "pool " + s.pool,
+		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool), StaticSummary: onceward.Summary("pool " + s.pool),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: health})
 	return err
@@ -157,7 +161,7 @@ func (s *poolSync) signal(ctx context.Context, name string, arg any) error {
 	_, err := s.client.SignalWithStartWorkflow(ctx, onceward.PoolWorkflowID(s.pool), name, arg, client.StartWorkflowOptions{
 		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         "pool " + s.pool,
+		StaticSummary:         onceward.Summary("pool " + s.pool),
 	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: s.last})
 	return err
 }

@@ -25,6 +25,7 @@ const (
 func (r *Run) Act(ctx workflow.Context, turn onceward.Turn) (onceward.Turn, error) {
 	understandCalls(turn.Calls)
 	outputs := make([]onceward.Item, len(turn.Calls))
+	r.update(ctx) // the turn's cost is settled, and its tools may take long
 	carried := len(turn.Calls)
 	if limit := r.plan.Limits.Calls; limit > 0 {
 		carried = min(carried, limit)
@@ -194,7 +195,7 @@ func (r *Run) ask(ctx workflow.Context, turn int, input onceward.ActInput) (once
 		ScheduleToCloseTimeout: askTimeout,
 		HeartbeatTimeout:       r.plan.Heartbeat, // a worker that is lost while it waits is noticed soon
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
-		Summary:                cutSummary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
+		Summary:                onceward.Summary(fmt.Sprintf("turn %d · %s · %s", turn, input.Tool, input.ActionID)),
 	})
 	var result onceward.ActResult
 	err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(ctx, &result)
@@ -209,7 +210,7 @@ func (r *Run) learn(ctx workflow.Context, input onceward.ActInput) {
 	options := workflow.WithActivityOptions(free, workflow.ActivityOptions{
 		StartToCloseTimeout: actTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 3},
-		Summary:             cutSummary(fmt.Sprintf("last look at %s", input.ActionID)),
+		Summary:             onceward.Summary(fmt.Sprintf("last look at %s", input.ActionID)),
 	})
 	var result onceward.ActResult
 	if err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(free, &result); err == nil && result.Receipt.Status != "" {
@@ -220,10 +221,10 @@ func (r *Run) learn(ctx workflow.Context, input onceward.ActInput) {
 
 // sleepOrSignal waits on a durable timer that an action's signal ends early, and
 // returns how long it waited.
-func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChannel, d time.Duration, summary string) time.Duration {
+func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChannel, d time.Duration, what string) time.Duration {
 	begin := workflow.Now(ctx)
 	timerCtx, cancel := workflow.WithCancel(ctx)
-	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: cutSummary(summary)})
+	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: onceward.Summary(what)})
 	workflow.NewSelector(ctx).
 		AddFuture(timer, func(workflow.Future) {}).
 		AddReceive(receipts, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }). // what it says is read from the action itself

@@ -182,7 +182,7 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 		ScheduleToCloseTimeout: a.in.Policy.Lease,
 		HeartbeatTimeout:       a.in.Policy.Heartbeat,
 		RetryPolicy:            onceOnly(a.in.Policy.Lease),
-		Summary:                cutSummary(fmt.Sprintf("commit %d · %s", a.receipt.Commits+1, a.in.ActionID)),
+		Summary:                onceward.Summary(fmt.Sprintf("commit %d · %s", a.receipt.Commits+1, a.in.ActionID)),
 	})
 	err := workflow.ExecuteActivity(options, onceward.CommitActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
 		Action: a.describe(notAfter), Args: a.in.Args,
@@ -338,7 +338,7 @@ func (a *action) find(ctx workflow.Context) (onceward.CommitResult, error) {
 		ScheduleToCloseTimeout: 10 * findTimeout,
 		HeartbeatTimeout:       a.in.Policy.Heartbeat,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
-		Summary:                cutSummary(fmt.Sprintf("read %d · %s", a.receipt.Reconciled+1, a.in.ActionID)),
+		Summary:                onceward.Summary(fmt.Sprintf("read %d · %s", a.receipt.Reconciled+1, a.in.ActionID)),
 	})
 	var result onceward.CommitResult
 	info := workflow.GetInfo(ctx)
@@ -368,10 +368,10 @@ func (a *action) reverse(ctx workflow.Context, by, reason string) {
 	a.to(ctx, onceward.StateReversed, fmt.Sprintf("reversed, as %s says: %s", by, reason))
 }
 
-func (a *action) pause(ctx workflow.Context, d time.Duration, summary string) {
+func (a *action) pause(ctx workflow.Context, d time.Duration, what string) {
 	workflow.SetCurrentDetails(ctx, a.details())
 	// The context is disconnected, so the timer cannot fail.
-	_ = workflow.NewTimerWithOptions(ctx, max(d, minWait), workflow.TimerOptions{Summary: summary}).Get(ctx, nil)
+	_ = workflow.NewTimerWithOptions(ctx, max(d, minWait), workflow.TimerOptions{Summary: onceward.Summary(what)}).Get(ctx, nil)
 }
 
 // tell wakes the run that started the action. Its errors are swallowed: the run

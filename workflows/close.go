@@ -68,7 +68,7 @@ func (r *Run) unsettled(ctx workflow.Context) string {
 
 // awaitPerson waits until somebody completes the run or people_deadline passes.
 func (r *Run) awaitPerson(ctx workflow.Context, why string) {
-	r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeManualCompletion, why)
+	r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeManualCompletion, "a person to complete it: "+why)
 	begin := workflow.Now(ctx)
 	_, _ = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: r.plan.Budget.PeopleDeadline, TimerOptions: workflow.TimerOptions{Summary: "wait for onceward.complete"},
@@ -94,6 +94,8 @@ func (r *Run) wait(ctx workflow.Context, status onceward.RunStatus, outcome once
 	r.status, r.outcome, r.waiting = status, outcome, what
 	if changed {
 		r.publish(ctx)
+	} else {
+		r.update(ctx)
 	}
 }
 

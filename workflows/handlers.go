@@ -107,14 +107,9 @@ func (r *Run) transcript(q onceward.TranscriptQuery) (onceward.TranscriptPage, e
 // where the namespace has them, the search attributes.
 func (r *Run) publish(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, r.details())
+	r.published = r.figures()
 	if !r.plan.Attributes {
 		return
-	}
-	var pending []string
-	for _, a := range r.actions {
-		if !a.Status.Final() {
-			pending = append(pending, string(a.ActionID))
-		}
 	}
 	_ = workflow.UpsertTypedSearchAttributes(ctx,
 		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeAgent).ValueSet(r.plan.Agent),
@@ -122,37 +117,62 @@ func (r *Run) publish(ctx workflow.Context) {
 		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeOutcome).ValueSet(string(r.outcome)),
 		temporal.NewSearchAttributeKeyKeyword(onceward.AttributeResource).ValueSet(r.warm),
 		temporal.NewSearchAttributeKeyInt64(onceward.AttributeAttempts).ValueSet(int64(r.use.Attempts)),
-		temporal.NewSearchAttributeKeyFloat64(onceward.AttributeCostUSD).ValueSet((r.use.Spent + r.use.Reserved).USD()),
-		temporal.NewSearchAttributeKeyKeywordList(onceward.AttributePendingActions).ValueSet(pending),
+		temporal.NewSearchAttributeKeyFloat64(onceward.AttributeCostUSD).ValueSet(r.use.Cost().USD()),
+		temporal.NewSearchAttributeKeyKeywordList(onceward.AttributePendingActions).ValueSet(r.pending()),
 	)
 }
 
-// shownAttempts bounds the table of the current details, which the server cuts
-// at 20 KB.
-const shownAttempts = 30
+// pending are the actions whose receipt is not final.
+func (r *Run) pending() []string {
+	var ids []string
+	for _, a := range r.actions {
+		if !a.Status.Final() {
+			ids = append(ids, string(a.ActionID))
+		}
+	}
+	return ids
+}
 
+// figures are what the search attributes have of a run, as one value to compare.
+func (r *Run) figures() string {
+	return fmt.Sprint(r.status, " ", r.outcome, " ", r.use.Attempts, " ", r.use.Cost(), " ", r.warm, " ", r.pending())
+}
+
+// update publishes figures that have changed since they were last published: while a
+// run waits for a tool, a person or a resource, a list must show what the run
+// itself says. The details cost nothing and follow everything.
+func (r *Run) update(ctx workflow.Context) {
+	switch {
+	case r.plan.Figures && r.figures() != r.published:
+		r.publish(ctx)
+	default:
+		workflow.SetCurrentDetails(ctx, r.details())
+	}
+}
+
+// details is what the Temporal UI shows of the run.
 func (r *Run) details() string {
-	head := "**" + r.plan.Agent + "** · " + string(r.status)
+	head := "**" + cell(r.plan.Agent) + "** · " + string(r.status)
 	if r.outcome != "" {
 		head += " · " + string(r.outcome)
 	}
-	out := head + fmt.Sprintf(" · turn %d · attempts %d of %d · $%.4f of $%.4f\n\n",
-		r.turn, r.use.Attempts, r.plan.Budget.Attempts, (r.use.Spent+r.use.Reserved).USD(), r.plan.Budget.Cost.USD())
+	out := head + fmt.Sprintf(" · turn %d · attempts %d of %d · %s of %s\n\n",
+		r.turn, r.use.Attempts, r.plan.Budget.Attempts, usd(r.use.Cost()), usd(r.plan.Budget.Cost))
 	if r.waiting != "" {
-		out += "Waiting for " + r.waiting + "\n\n"
+		out += "Waiting for " + words(r.waiting) + "\n\n"
 	}
-	if len(r.attempts) > 0 {
-		out += "| turn | attempt | route | result |\n|---|---|---|---|\n"
-		for _, a := range r.attempts[max(0, len(r.attempts)-shownAttempts):] {
-			out += fmt.Sprintf("| %d | %d | %s | %s |\n", a.Turn, a.Attempt, routeText(a.Route), attemptText(a))
-		}
-		out += "\n"
+	var attempts, actions []string
+	for _, a := range r.attempts {
+		attempts = append(attempts, fmt.Sprintf("%d | %d | %s | %s", a.Turn, a.Attempt, cell(routeText(a.Route)), cell(attemptText(a))))
 	}
-	if len(r.actions) > 0 {
-		out += "| action | state | ref |\n|---|---|---|\n"
-		for _, a := range r.actions[max(0, len(r.actions)-shownAttempts):] {
-			out += "| " + string(a.ActionID) + " | " + string(a.Status) + " | " + a.Ref + " |\n"
-		}
+	for _, a := range r.actions {
+		actions = append(actions, cell(string(a.ActionID))+" | "+cell(string(a.Status))+" | "+cell(a.Ref))
+	}
+	if len(attempts) > 0 {
+		out += tableOf("turn | attempt | route | result", attempts, (maxDetails-len(out))/2) + "\n"
+	}
+	if len(actions) > 0 {
+		out += tableOf("action | state | ref", actions, maxDetails-len(out))
 	}
 	return out
 }

@@ -109,8 +109,8 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	if r.plan.State != nil {
 		request.Owner = r.plan.State.Resource
 	}
-	summary := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
-	err := workflow.ExecuteLocalActivity(local(ctx, summary), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
+	what := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
+	err := workflow.ExecuteLocalActivity(local(ctx, what), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
 	if err != nil && ctx.Err() != nil {
 		return onceward.Decision{}, nil // cancelled: the loop sees it
 	}
@@ -173,7 +173,7 @@ func (r *Run) awaitOwner(ctx workflow.Context, t *turnState, again time.Time, ca
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, onceward.OutcomeResultDelayed, fmt.Sprintf("%s, which holds the run's state, until %s", owner, again.UTC().Format(time.RFC3339)))
 	pause := min(stretched(max(again.Sub(now), minWait), now.Sub(t.begun)), max(left, minWait))
-	_ = workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: cutSummary("wait for " + owner)}).Get(ctx, nil)
+	_ = workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: onceward.Summary("wait for " + owner)}).Get(ctx, nil)
 	waited := workflow.Now(ctx).Sub(now)
 	r.owned += waited
 	r.use.Waited += waited
@@ -215,9 +215,9 @@ func (r *Run) call(ctx workflow.Context, t *turnState, decision onceward.Decisio
 }
 
 func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Route) workflow.Context {
-	summary := fmt.Sprintf("turn %d · attempt %d · %s/%s", t.n, t.attempt, route.Resource, route.Model)
+	what := fmt.Sprintf("turn %d · attempt %d · %s/%s", t.n, t.attempt, route.Resource, route.Model)
 	if t.last != "" {
-		summary += " · after " + string(t.last)
+		what += " · after " + string(t.last)
 	}
 	whole := scheduleToStart + r.plan.Timeouts.Attempt + attemptSlack
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -229,7 +229,7 @@ func (r *Run) callOptions(ctx workflow.Context, t *turnState, route onceward.Rou
 		// that left it behind would not know what it cost, nor anybody how it ended.
 		WaitForCancellation: r.plan.Version >= bounded,
 		RetryPolicy:         onceOnly(whole),
-		Summary:             cutSummary(summary),
+		Summary:             onceward.Summary(what),
 		// Eager dispatch would hand the attempt again and again to the worker of the
 		// workflow task, which may be the one that could not send it.
 		DisableEagerExecution: t.notSent > 0,

@@ -159,7 +159,7 @@ func (p *pool) test(ctx workflow.Context, i int) {
 		ScheduleToStartTimeout: scheduleToStart,
 		StartToCloseTimeout:    testTimeout,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
-		Summary:                cutSummary(fmt.Sprintf("test %s/%s · disabled for %s", d.Resource, model, d.Class)),
+		Summary:                onceward.Summary(fmt.Sprintf("test %s/%s · disabled for %s", d.Resource, model, d.Class)),
 	})
 	var result onceward.PoolTest
 	err := workflow.ExecuteActivity(options, onceward.ActivityTestResource, onceward.TestInput{Resource: d.Resource, Model: model}).Get(ctx, &result)
@@ -229,16 +229,20 @@ func (p *pool) findAt(resource, model, endpoint string) int {
 func (p *pool) publish(ctx workflow.Context) {
 	p.changed = false
 	_ = workflow.UpsertMemo(ctx, map[string]any{onceward.MemoHealth: p.health}) // fails only for values that do not encode
-	out := "**pool " + p.in.Pool + "**\n\n"
+	workflow.SetCurrentDetails(ctx, p.details())
+}
+
+// details is what the Temporal UI shows of the pool.
+func (p *pool) details() string {
+	out := "**pool " + cell(p.in.Pool) + "**\n\n"
 	if len(p.health.Disabled) == 0 {
-		out += "Nothing is disabled.\n"
-	} else {
-		out += "| resource | model | why | since | next test |\n|---|---|---|---|---|\n"
+		return out + "Nothing is disabled.\n"
 	}
+	var rows []string
 	for _, d := range p.health.Disabled {
-		out += "| " + d.Resource + " | " + d.Model + " | " + string(d.Class) + " " + d.Reason + " | " + d.Since.UTC().Format(time.RFC3339) + " | " + timeText(d.NextTest) + " |\n"
+		rows = append(rows, cell(d.Resource)+" | "+cell(d.Model)+" | "+cell(string(d.Class)+" "+d.Reason)+" | "+d.Since.UTC().Format(time.RFC3339)+" | "+timeText(d.NextTest))
 	}
-	workflow.SetCurrentDetails(ctx, out)
+	return out + tableOf("resource | model | why | since | next test", rows, maxDetails-len(out))
 }
 
 func timeText(t time.Time) string {

@@ -138,7 +138,7 @@ func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) work
 		StartToCloseTimeout: timeout,
 		HeartbeatTimeout:    r.plan.Heartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: int32(attempts)},
-		Summary:             cutSummary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
+		Summary:             onceward.Summary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
 	})
 	return workflow.ExecuteActivity(options, onceward.ReadActivity(r.plan.Agent, call.Tool),
 		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts, MaxOutput: tool.MaxOutput})

@@ -101,17 +101,22 @@ func said(by, what, note string) string {
 // details is what the Temporal UI shows of the action.
 func (a *action) details() string {
 	r := a.receipt
-	out := fmt.Sprintf("**%s** · %s · version %d\n\n", r.ActionID, r.Status, r.Version)
+	id := cell(string(r.ActionID))
+	out := fmt.Sprintf("**%s** · %s · version %d\n\n", id, r.Status, r.Version)
 	if r.Reason != "" {
-		out += r.Reason + "\n\n"
+		out += "Because: " + words(r.Reason) + "\n\n" // with a word of ours before it, no text begins a heading or a list
 	}
-	out += "| tool | ref | commits | reads after | verified by | resolved by |\n|---|---|---|---|---|---|\n" +
-		fmt.Sprintf("| %s | %s | %d | %d | %s | %s |\n", r.Tool, r.Ref, r.Commits, r.Reconciled, r.VerifiedBy, r.ResolvedBy)
+	out += tableOf("tool | ref | commits | reads after | verified by | resolved by", []string{fmt.Sprintf(
+		"%s | %s | %d | %d | %s | %s", cell(r.Tool), cell(r.Ref), r.Commits, r.Reconciled, cell(string(r.VerifiedBy)), cell(r.ResolvedBy))}, maxDetails)
 	if r.Status == onceward.StateAwaitingOperator || r.Status == onceward.StateReversed {
-		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", r.ActionID, r.Version)
+		named := string(r.ActionID)
+		if id != named { // it would have to be escaped, and a command to be copied takes no escapes
+			named = "ACTION_ID"
+		}
+		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", named, r.Version)
 	}
 	for _, why := range r.Refused {
-		out += "\nrefused: " + why + "\n"
+		out += "\nrefused: " + cell(why) + "\n"
 	}
 	if r.More > 0 {
 		out += fmt.Sprintf("\nand %d more\n", r.More)

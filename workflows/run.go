@@ -38,6 +38,7 @@ type Run struct {
 	outcome   onceward.Outcome // provisional while it waits
 	waiting   string
 	completed *onceward.Complete
+	published string // figures, when they were last published
 	refused   refusals
 	inbox     inbox
 	runID     string // of the chain: see onceward.ActInput.RunID
@@ -96,7 +97,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 			return opened, err
 		}
 		r.waiting = fmt.Sprintf("a worker that has the agent %q: %s", agent.Name, application.Message())
-		workflow.SetCurrentDetails(ctx, "Waiting for "+r.waiting)
+		workflow.SetCurrentDetails(ctx, "Waiting for "+words(r.waiting))
 		if err := workflow.Sleep(ctx, stretched(agentWait, workflow.Now(ctx).Sub(begun))); err != nil {
 			return opened, err
 		}
@@ -170,11 +171,11 @@ func (r *Run) boundaries(kind string) []string {
 	return out
 }
 
-func local(ctx workflow.Context, summary string) workflow.Context {
+func local(ctx workflow.Context, what string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: localTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second},
-		Summary:             cutSummary(summary),
+		Summary:             onceward.Summary(what),
 	})
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,4 +111,32 @@ func strangerReason(name string, known []string) string {
 		return "unknown variable; " + urls
 	}
 	return "unknown variable; unset it, or name it in an api_key_env of the file"
+}
+
+// CheckEnviron looks at an environment in the form of os.Environ for a program that
+// was given no file. It refuses a variable whose name is a documented one misspelt,
+// and returns the names of those that only a file could give a meaning to.
+func CheckEnviron(environ []string) (unused []string, err error) {
+	var known []string
+	for _, name := range overrides {
+		known = append(known, strings.TrimPrefix(name, envPrefix))
+	}
+	slices.Sort(known)
+	var mistakes []Mistake
+	for _, name := range slices.Sorted(maps.Keys(environmentOf(environ))) {
+		rest, ours := strings.CutPrefix(name, envPrefix)
+		if !ours || slices.Contains(known, rest) {
+			continue
+		}
+		// Compared without the prefix, which is long enough to make any two names alike.
+		if guess := closest(rest, known); guess != "" {
+			mistakes = append(mistakes, Mistake{File: "environment", Key: name, Reason: fmt.Sprintf("unknown variable; did you mean %s%s?", envPrefix, guess)})
+			continue
+		}
+		unused = append(unused, name)
+	}
+	if len(mistakes) > 0 {
+		return unused, &ConfigError{Mistakes: inOrder(mistakes)}
+	}
+	return unused, nil
 }

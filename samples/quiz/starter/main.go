@@ -30,7 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command(os.Stdout).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "quiz starter:", err)
+		fmt.Fprintln(os.Stderr, "quiz starter:", onceward.Printable(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -103,7 +103,7 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		ID: id, TaskQueue: at.TaskQueue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true, // or the old run would be answered for the new one
-		StaticSummary:                            "quiz about " + o.topic,
+		StaticSummary:                            onceward.Summary("quiz about " + o.topic),
 	}, quiz.QuizWorkflow, onceward.Ask("Write a quiz. Topic: "+o.topic))
 	if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
 		return fmt.Errorf("start run: there is a run %s already; look at it with `onceward show %s`, or give this one another --id", id, id)
@@ -122,14 +122,21 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	return answer.print(out, o.json)
 }
 
+// print writes what a model wrote without what a terminal would obey.
 func (s started) print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(out).Encode(s)
-	}
-	if s.Outcome == nil {
-		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: onceward show %s\n", s.WorkflowID, s.RunID, s.WorkflowID)
+		raw, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s\n", onceward.PrintableJSON(raw))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s: %s\n%s\n", s.WorkflowID, *s.Outcome, *s.Text)
+	id := onceward.PrintableLine(s.WorkflowID)
+	if s.Outcome == nil {
+		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: onceward show %s\n", id, s.RunID, id)
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n%s\n", id, onceward.PrintableLine(string(*s.Outcome)), onceward.Printable(*s.Text))
 	return err
 }

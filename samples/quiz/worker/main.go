@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/samples/quiz"
 	"github.com/onceward/onceward/worker"
 )
@@ -18,7 +19,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "quiz worker:", err)
+		fmt.Fprintln(os.Stderr, "quiz worker:", onceward.Printable(err.Error()))
 		os.Exit(1)
 	}
 }

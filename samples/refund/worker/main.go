@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/samples/refund"
 	"github.com/onceward/onceward/samples/refund/payments"
@@ -20,7 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "refund worker:", err)
+		fmt.Fprintln(os.Stderr, "refund worker:", onceward.Printable(err.Error()))
 		os.Exit(1)
 	}
 }
