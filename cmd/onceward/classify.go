@@ -17,7 +17,7 @@ repair}. A line that cannot be read gives {id, line, error}, and the stream goes
 		Example: `  echo '{"id":1,"status":429,"headers":{"retry-after":"7"},"body":{}}' | onceward classify`,
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return classify.Lines(cmd.InOrStdin(), cmd.OutOrStdout())
+			return classify.Lines(cmd.InOrStdin(), printableJSON(cmd.OutOrStdout()))
 		},
 	}
 }

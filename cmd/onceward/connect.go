@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -33,6 +34,22 @@ func (o *options) temporal(getenv func(string) string) (config.Temporal, error) 
 	override(&t.Address, o.address)
 	override(&t.Namespace, o.namespace)
 	return t, nil
+}
+
+// environ refuses a misspelt variable, and says which have no meaning, where no file
+// is read that would do both: unseen, it would lead a command to another Temporal.
+func (o *options) environ(errs io.Writer) error {
+	if o.config != "" {
+		return nil
+	}
+	unused, err := config.CheckEnviron(os.Environ())
+	if err != nil {
+		return err
+	}
+	for _, name := range unused {
+		fmt.Fprintf(errs, "onceward: the environment variable %s is not used without --config\n", name)
+	}
+	return nil
 }
 
 func override(field *string, value string) {

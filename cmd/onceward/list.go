@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,9 @@ func listCommand(o *options) *cobra.Command {
 		Long: `List runs, newest first. With the search attributes of onceward setup these are the
 runs of agents with what they wait for; without them every workflow that is neither an
 action nor a pool, open or closed. The table shortens long workflow ids; --json has
-them whole.`,
+them whole. Attempts and cost are those that show has, over all resets and
+continuations, with attempts in flight at their ceiling; of an execution that a reset
+left behind they are what it knew itself.`,
 		Example: "  onceward list\n  onceward list --status waiting_person --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -140,7 +143,53 @@ func list(ctx context.Context, c client.Client, namespace string, status oncewar
 	for _, x := range answer.GetExecutions() {
 		runs = append(runs, listedOf(x))
 	}
-	return runs, known, nil
+	for _, i := range restarted(answer.GetExecutions()) {
+		recount(ctx, c, &runs[i])
+	}
+	return runs, known, ctx.Err()
+}
+
+// restarted returns the places of executions, newest of their id, that have another
+// behind them which did not hand its figures on: a reset was made, or the id was used
+// before. What such a run published of itself leaves out what was sent before the
+// reset.
+func restarted(found []*workflowpb.WorkflowExecutionInfo) []int {
+	newest, again := map[string]int{}, map[string]bool{}
+	for i, x := range found {
+		id := x.GetExecution().GetWorkflowId()
+		if first, ok := newest[id]; !ok {
+			newest[id] = i
+		} else if x.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+			again[id] = true
+			if found[first].GetStartTime().AsTime().Before(x.GetStartTime().AsTime()) || x.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				newest[id] = i
+			}
+		}
+	}
+	var places []int
+	for _, i := range newest {
+		if again[found[i].GetExecution().GetWorkflowId()] {
+			places = append(places, i)
+		}
+	}
+	slices.Sort(places)
+	return places
+}
+
+// recount takes a run's figures from the histories of its whole chain, as show does.
+// A run whose histories cannot be read keeps what it published: it must not hide the
+// others.
+func recount(ctx context.Context, c client.Client, run *listed) {
+	if run.Attempts == nil { // the namespace has no figures
+		return
+	}
+	attempts, err := show.Attempts(ctx, c, run.WorkflowID)
+	if err != nil {
+		return
+	}
+	count, usd := show.Used(attempts)
+	all := int64(count)
+	run.Attempts, run.CostUSD = &all, &usd
 }
 
 func listedOf(x *workflowpb.WorkflowExecutionInfo) listed {
@@ -165,9 +214,13 @@ func listedOf(x *workflowpb.WorkflowExecutionInfo) listed {
 	if run.PendingActions == nil {
 		run.PendingActions = []onceward.ActionID{}
 	}
-	if x.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	switch x.GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		run.Status = onceward.StatusRunning
 		read(onceward.AttributeStatus, &run.Status)
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+	default: // it ended without a word of its own: what it published while it waited is not its outcome
+		run.Outcome = (*string)(show.ClosedOutcome(x.GetStatus()))
 	}
 	return run
 }

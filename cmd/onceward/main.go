@@ -25,6 +25,7 @@ func main() {
 
 // run is main without the process, so that tests can call it.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	out, errs = printableText(out), printableText(errs)
 	cmd := root()
 	cmd.SetArgs(args)
 	cmd.SetIn(in)

@@ -200,7 +200,7 @@ func resolveOnly(events []*historypb.HistoryEvent, before onceward.ActionReceipt
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{onceward.MemoTool: old.Act.Tool, onceward.MemoDigest: old.Act.Digest, onceward.MemoRun: old.Act.Run},
-		StaticSummary:                            fmt.Sprintf("%s · %s · decided by %s", old.Act.Tool, id, in.By),
+		StaticSummary:                            onceward.Summary(fmt.Sprintf("%s · %s · decided by %s", old.Act.Tool, id, in.By)),
 	}, onceward.ActionInput{Act: old.Act, Resolve: &in, Commits: before.Commits, Reconciled: before.Reconciled}, nil
 }
 

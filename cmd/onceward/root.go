@@ -39,8 +39,11 @@ cannot be read.`,
 		SilenceErrors:     true,
 		Args:              noCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:           thisBuild().String(),
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return o.environ(cmd.ErrOrStderr()) },
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	cmd.SetVersionTemplate("{{.Version}}")
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&o.config, "config", "", "configuration file")
 	flags.StringVar(&o.address, "address", "", "host:port of the Temporal service (default 127.0.0.1:7233)")
@@ -58,7 +61,7 @@ cannot be read.`,
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
 		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o), preflightCommand(&o), probeCommand(&o),
-		poolCommand(&o), showCommand(&o), listCommand(&o), shapeCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(),
+		poolCommand(&o), showCommand(&o), listCommand(&o), shapeCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(), versionCommand(),
 	)
 	return cmd
 }

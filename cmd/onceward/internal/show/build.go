@@ -77,16 +77,22 @@ func (c *chain) action(id onceward.ActionID, in Input) Action {
 	return action
 }
 
-// spend sums up over the whole chain: a reset takes nothing back that was sent.
-func (r *Report) spend(c *chain, live *onceward.Status) {
+// Used counts the attempts that were reserved and not given back, and adds up what
+// they cost in US dollars, those in flight at their ceiling.
+func Used(attempts []Attempt) (count int, usd float64) {
 	var cost onceward.MicroUSD
-	for _, a := range r.Attempts {
+	for _, a := range attempts {
 		if a.Resource != nil && !a.NotSent {
-			r.Budget.Attempts.Used++
+			count++
 		}
 		cost += onceward.FromUSD(a.CostUSD)
 	}
-	r.Budget.CostUSD.Used = cost.USD()
+	return count, cost.USD()
+}
+
+// spend sums up over the whole chain: a reset takes nothing back that was sent.
+func (r *Report) spend(c *chain, live *onceward.Status) {
+	r.Budget.Attempts.Used, r.Budget.CostUSD.Used = Used(r.Attempts)
 	if c.plan == nil {
 		return
 	}
@@ -98,6 +104,19 @@ func (r *Report) spend(c *chain, live *onceward.Status) {
 		deadline = live.Deadline // knows of waits that are not over
 	}
 	r.Budget.Deadline = &deadline
+}
+
+// ClosedOutcome is the outcome of a run that was closed without a result, nil if
+// that has none.
+func ClosedOutcome(status enumspb.WorkflowExecutionStatus) *onceward.Outcome {
+	switch status {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return text(onceward.OutcomeCancelled)
+	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
+		return text(onceward.OutcomeFailed)
+	default:
+		return nil
+	}
 }
 
 func (r *Report) state(c *chain, in Input) {
@@ -114,10 +133,8 @@ func (r *Report) state(c *chain, in Input) {
 		switch {
 		case c.result != nil:
 			r.Outcome, r.Text = text(c.result.Outcome), &c.result.Text
-		case in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
-			r.Outcome = text(onceward.OutcomeCancelled)
-		case in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
-			r.Outcome = text(onceward.OutcomeFailed)
+		default:
+			r.Outcome = ClosedOutcome(in.Status)
 		}
 		return
 	}

@@ -14,7 +14,7 @@ import (
 // what it cost and what came of it. It is meant for a terminal of 120 columns.
 func Print(w io.Writer, r Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s · %s · %s", r.WorkflowID, or(r.Agent, "not opened yet"), r.Status)
+	fmt.Fprintf(&b, "%s · %s · %s", OneLine(r.WorkflowID), or(r.Agent, "not opened yet"), r.Status)
 	if r.Outcome != nil {
 		fmt.Fprintf(&b, " · %s", *r.Outcome)
 	}
@@ -43,7 +43,7 @@ func Print(w io.Writer, r Report) error {
 		b.WriteString(why + "\n")
 	}
 	if r.Text != nil && *r.Text != "" {
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(clean(*r.Text)))
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(onceward.Printable(*r.Text)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -62,7 +62,7 @@ func attemptTable(attempts []Attempt) string {
 			notes = append(notes, fmt.Sprintf("  %d·%d %s", a.Turn, a.Attempt, OneLine(a.message)))
 		}
 		for _, d := range a.Dropped {
-			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, d.Resource, d.Step, OneLine(d.Reason)))
+			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, OneLine(d.Resource), d.Step, OneLine(d.Reason)))
 		}
 	}
 	return strings.Join(append([]string{Render(t)}, notes...), "\n")
@@ -111,9 +111,9 @@ func actionTable(actions []Action) string {
 		if a.ResolvedBy != nil {
 			by += " " + *a.ResolvedBy
 		}
-		t.AppendRow(table.Row{a.ActionID, a.Tool, a.Status, or(a.Ref, ""), a.Commits, a.Reconciled, clean(by), a.Version})
+		t.AppendRow(table.Row{a.ActionID, a.Tool, a.Status, or(a.Ref, ""), a.Commits, a.Reconciled, by, a.Version})
 		if a.reason != "" {
-			notes = append(notes, fmt.Sprintf("  %s: %s", a.ActionID, OneLine(a.reason)))
+			notes = append(notes, fmt.Sprintf("  %s: %s", OneLine(string(a.ActionID)), OneLine(a.reason)))
 		}
 		if r := a.Reversal; r != nil && a.Status != onceward.StateReversed { // else it is the reason
 			notes = append(notes, fmt.Sprintf("  %s: was reversed, as %s says: %s", a.ActionID, OneLine(r.By), OneLine(r.Reason)))
@@ -148,12 +148,18 @@ func NewTable(header ...string) table.Writer {
 	style.Format.Header = 0 // as it is written
 	t.SetStyle(style)
 	row := table.Row{}
-	for _, h := range header {
+	var columns []table.ColumnConfig
+	for i, h := range header {
 		row = append(row, h)
+		columns = append(columns, table.ColumnConfig{Number: i + 1, Transformer: inOneLine})
 	}
 	t.AppendHeader(row)
+	t.SetColumnConfigs(columns)
 	return t
 }
+
+// inOneLine keeps a cell from being more than a cell, whoever has written it.
+func inOneLine(cell any) string { return onceward.PrintableLine(fmt.Sprint(cell)) }
 
 // Render returns the table without the white space that pads its last column.
 func Render(t table.Writer) string {
@@ -168,7 +174,7 @@ func or[T ~string](p *T, otherwise string) string {
 	if p == nil {
 		return otherwise
 	}
-	return clean(string(*p))
+	return onceward.PrintableLine(string(*p))
 }
 
 func limit[T any](p *T, format string) string {
@@ -181,24 +187,13 @@ func limit[T any](p *T, format string) string {
 const maxLine = 200
 
 // OneLine makes a text of a resource, a model or a product fit one line of a
-// terminal: shortened, and without what would move the cursor or colour it.
+// terminal: shortened, and without what would move the cursor, colour it or hide.
 func OneLine(s string) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
+	s = onceward.PrintableLine(s)
 	if r := []rune(s); len(r) > maxLine {
 		return string(r[:maxLine]) + "…"
 	}
 	return s
-}
-
-// clean drops what would move the cursor or colour the terminal: the texts of
-// models and products are strangers' input.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // PrintActions writes receipts for people.
