@@ -130,11 +130,9 @@ func (r *Report) state(c *chain, in Input) {
 	}
 	if in.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		r.Status = onceward.StatusClosed
-		switch {
-		case c.result != nil:
+		r.Outcome = ClosedOutcome(in.Status)
+		if c.result != nil {
 			r.Outcome, r.Text = text(c.result.Outcome), &c.result.Text
-		default:
-			r.Outcome = ClosedOutcome(in.Status)
 		}
 		return
 	}
