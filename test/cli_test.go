@@ -50,6 +50,61 @@ func show(t *testing.T, b *harness.Bench, run *harness.Run) shown {
 	return report
 }
 
+// agree waits until `onceward list` says of a run what `onceward show` does. The
+// server's list follows a run's own figures a moment later.
+func agree(t *testing.T, b *harness.Bench, run *harness.Run) {
+	t.Helper()
+	type row struct {
+		WorkflowID string   `json:"workflow_id"`
+		Status     string   `json:"status"`
+		Outcome    *string  `json:"outcome"`
+		Attempts   *int     `json:"attempts"`
+		CostUSD    *float64 `json:"cost_usd"`
+	}
+	var last any
+	for b.Context().Err() == nil {
+		out, errs, err := b.Command("list", "--json", "--limit", "1000")
+		var rows []row
+		if err != nil || json.Unmarshal([]byte(out), &rows) != nil {
+			t.Fatalf("list: %v: %s%s", err, out, errs)
+		}
+		report := show(t, b, run)
+		for _, r := range rows {
+			if r.WorkflowID != run.ID {
+				continue
+			}
+			last = [2]any{r, report}
+			same := r.Attempts != nil && *r.Attempts == report.Budget.Attempts.Used && r.CostUSD != nil && math.Abs(*r.CostUSD-report.Budget.CostUSD.Used) < 1e-9 &&
+				r.Status == report.Status && (r.Outcome == nil) == (report.Outcome == nil) && (r.Outcome == nil || *r.Outcome == *report.Outcome)
+			if same {
+				return
+			}
+		}
+	}
+	t.Fatalf("list and show do not agree about %s: %+v", run.ID, last)
+}
+
+// E42: while a run waits for a receipt, for a person, and when it has ended.
+func TestListAndShowAgreeOnEveryFigure(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
+	held := newGate(t)
+	b.OnBeforeCommit(held.hold)
+	b.StartWorker(false)
+	order := b.Order()
+	run := b.Start("run", "UnsettledWorkflow", "Please refund "+order+".")
+	held.await(t, b)
+	agree(t, b, run)
+	held.release()
+	waitsForPerson(b, run, onceward.OutcomeUnknown)
+	agree(t, b, run)
+	if _, errs, err := b.Command("resolve", string(harness.Action(order)), "--status", "rejected", "--by", "ops"); err != nil {
+		t.Fatalf("resolve: %v: %s", err, errs)
+	}
+	run.Result()
+	agree(t, b, run)
+}
+
 // One id is enough: `onceward show` finds every attempt, with what it cost, and
 // the receipt, with what it rests on, and needs no worker for it.
 func TestShowLinksEveryAttemptAndReceipt(t *testing.T) {

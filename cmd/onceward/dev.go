@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -150,13 +151,37 @@ pool           %s (control)
 			return err
 		}
 	}
+	refund, quiz := goRun("samples/refund/starter"), goRun("samples/quiz/starter")
 	_, err = fmt.Fprintf(out, `configuration  %s
 
 A worker with the sample agents is running. Type next, in another terminal:
-  go run ./samples/refund/starter --config %s --order order-1842 --wait
-  go run ./samples/quiz/starter --config %s --topic rivers --wait
+  %s --config %s --order order-1842 --wait
+  %s --config %s --topic rivers --wait
   onceward show refund-order-1842 --address %s
 Ctrl-C stops everything.
-`, s.ConfigFile, s.ConfigFile, s.ConfigFile, s.Temporal.Address)
+`, s.ConfigFile, refund, s.ConfigFile, quiz, s.ConfigFile, s.Temporal.Address)
 	return err
+}
+
+// goRun is a command that runs a program of this module from where the user is: in a
+// checkout from its files, elsewhere from the release that this one was built of.
+func goRun(folder string) string {
+	if text, err := os.ReadFile("go.mod"); err == nil && modfile(text) == module {
+		return "go run ./" + folder
+	}
+	version := thisBuild().Version
+	if !strings.HasPrefix(version, "v") || strings.Contains(version, "+") { // a build of changed files is no release
+		version = "latest"
+	}
+	return "go run " + module + "/" + folder + "@" + version
+}
+
+// modfile returns the module that a go.mod declares.
+func modfile(text []byte) string {
+	for line := range strings.Lines(string(text)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			return strings.TrimSpace(path)
+		}
+	}
+	return ""
 }

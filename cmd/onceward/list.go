@@ -144,11 +144,9 @@ func list(ctx context.Context, c client.Client, namespace string, status oncewar
 		runs = append(runs, listedOf(x))
 	}
 	for _, i := range restarted(answer.GetExecutions()) {
-		if err := recount(ctx, c, &runs[i]); err != nil {
-			return nil, known, fmt.Errorf("list run %s: %w", runs[i].WorkflowID, err)
-		}
+		recount(ctx, c, &runs[i])
 	}
-	return runs, known, nil
+	return runs, known, ctx.Err()
 }
 
 // restarted returns the places of executions, newest of their id, that have another
@@ -179,18 +177,19 @@ func restarted(found []*workflowpb.WorkflowExecutionInfo) []int {
 }
 
 // recount takes a run's figures from the histories of its whole chain, as show does.
-func recount(ctx context.Context, c client.Client, run *listed) error {
-	attempts, err := show.Attempts(ctx, c, run.WorkflowID)
-	if errors.Is(err, show.ErrNotFound) || run.Attempts == nil { // it has gone meanwhile, or the namespace has no figures
-		return nil
+// A run whose histories cannot be read keeps what it published: it must not hide the
+// others.
+func recount(ctx context.Context, c client.Client, run *listed) {
+	if run.Attempts == nil { // the namespace has no figures
+		return
 	}
+	attempts, err := show.Attempts(ctx, c, run.WorkflowID)
 	if err != nil {
-		return err
+		return
 	}
 	count, usd := show.Used(attempts)
 	all := int64(count)
 	run.Attempts, run.CostUSD = &all, &usd
-	return nil
 }
 
 func listedOf(x *workflowpb.WorkflowExecutionInfo) listed {
@@ -215,9 +214,13 @@ func listedOf(x *workflowpb.WorkflowExecutionInfo) listed {
 	if run.PendingActions == nil {
 		run.PendingActions = []onceward.ActionID{}
 	}
-	if x.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	switch x.GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		run.Status = onceward.StatusRunning
 		read(onceward.AttributeStatus, &run.Status)
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+	default: // it ended without a word of its own: what it published while it waited is not its outcome
+		run.Outcome = (*string)(show.ClosedOutcome(x.GetStatus()))
 	}
 	return run
 }

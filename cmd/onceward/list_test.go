@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/onceward/onceward"
 )
@@ -45,10 +47,12 @@ func TestListedRuns(t *testing.T) {
 		want       onceward.RunStatus
 		row        string
 	}{
-		"without search attributes":       {open, nil, onceward.StatusRunning, "refund-1  -      running  -        -         -"},
-		"one that waits":                  {open, waiting, onceward.StatusWaitingPerson, "refunds  waiting_person  outcome_unknown  3         0.250000  refund/1/v1"},
-		"one that was closed as it ran":   {closed, map[string]any{onceward.AttributeStatus: "running"}, onceward.StatusClosed, "closed"},
-		"an attribute of somebody else's": {open, map[string]any{onceward.AttributeAttempts: "many"}, onceward.StatusRunning, "running"},
+		"without search attributes":     {open, nil, onceward.StatusRunning, "refund-1  -      running  -        -         -"},
+		"one that waits":                {open, waiting, onceward.StatusWaitingPerson, "refunds  waiting_person  outcome_unknown  3         0.250000  refund/1/v1"},
+		"one that was closed as it ran": {closed, map[string]any{onceward.AttributeStatus: "running"}, onceward.StatusClosed, "closed"},
+		"E42 one that was terminated while it waited has no outcome": {closed, waiting, onceward.StatusClosed, "refunds  closed  -        3"},
+		"E42 one that was cancelled while it waited was cancelled":   {enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, waiting, onceward.StatusClosed, "closed  cancelled"},
+		"an attribute of somebody else's":                            {open, map[string]any{onceward.AttributeAttempts: "many"}, onceward.StatusRunning, "running"},
 	} {
 		run := listedOf(execution(t, c.status, c.attributes))
 		if run.Status != c.want || !strings.Contains(listTable([]listed{run}), c.row) {
@@ -107,6 +111,31 @@ func TestListTellsMissingAttributesFromATemporalThatFails(t *testing.T) {
 		runs, known, err := list(t.Context(), visibility{refuses: c.refuses}, "default", c.status, 10)
 		if known != c.known || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || err == nil && len(runs) != 1 {
 			t.Errorf("%s: %d runs, known %t, %v, want known %t and %q", name, len(runs), known, err, c.known, c.err)
+		}
+	}
+}
+
+// What a run published of itself leaves out what was sent before a reset, which show
+// counts. One that was carried on by continue-as-new has everything.
+func TestRunsWithAnotherBehindThemAreCountedAnew(t *testing.T) {
+	t.Parallel()
+	row := func(id string, started int64, status enumspb.WorkflowExecutionStatus) *workflowpb.WorkflowExecutionInfo {
+		return &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{WorkflowId: id}, Status: status, StartTime: &timestamppb.Timestamp{Seconds: started}}
+	}
+	running, terminated := enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	completed, carried := enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+	for name, c := range map[string]struct {
+		found []*workflowpb.WorkflowExecutionInfo
+		want  []int
+	}{
+		"E42 a run alone":                              {[]*workflowpb.WorkflowExecutionInfo{row("a", 2, running), row("b", 1, completed)}, nil},
+		"E42 a run that was reset":                     {[]*workflowpb.WorkflowExecutionInfo{row("a", 2, running), row("b", 2, running), row("a", 1, terminated)}, []int{0}},
+		"E42 a reset that keeps the time of its start": {[]*workflowpb.WorkflowExecutionInfo{row("a", 1, terminated), row("a", 1, running)}, []int{1}},
+		"E42 a reset of what was complete":             {[]*workflowpb.WorkflowExecutionInfo{row("a", 1, completed), row("a", 2, completed)}, []int{1}},
+		"E42 a run that was carried on":                {[]*workflowpb.WorkflowExecutionInfo{row("a", 2, running), row("a", 1, carried)}, nil},
+	} {
+		if got := restarted(c.found); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -57,5 +58,25 @@ func TestVariableThatOnlyAFileNamesIsSaid(t *testing.T) {
 	code, _, errs := call(t, "", "version")
 	if code != 0 || !strings.Contains(errs, "ONCEWARD_AZURE_KEY") || !strings.Contains(errs, "ONCEWARD_RESOURCE_ONE_BASE_URL") || strings.Contains(errs, "secret") {
 		t.Errorf("E42: exit %d, %q", code, errs)
+	}
+}
+
+func TestProgramsOfTheModuleRunFromAnywhere(t *testing.T) {
+	t.Chdir("../..")
+	if got := goRun("samples/quiz/starter"); got != "go run ./samples/quiz/starter" {
+		t.Errorf("E42: in the checkout it is %q", got)
+	}
+	if _, err := os.Stat("samples/quiz/starter/main.go"); err != nil {
+		t.Error(err)
+	}
+	t.Chdir(t.TempDir())
+	if got := goRun("samples/quiz/starter"); !strings.HasPrefix(got, "go run "+module+"/samples/quiz/starter@") {
+		t.Errorf("E42: outside the checkout it is %q", got)
+	}
+	if err := os.WriteFile("go.mod", []byte("module example.com/other\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := goRun("samples/quiz/starter"); !strings.Contains(got, "@") {
+		t.Errorf("E42: in another module it is %q", got)
 	}
 }

@@ -106,6 +106,19 @@ func (r *Report) spend(c *chain, live *onceward.Status) {
 	r.Budget.Deadline = &deadline
 }
 
+// ClosedOutcome is the outcome of a run that was closed without a result, nil if
+// that has none.
+func ClosedOutcome(status enumspb.WorkflowExecutionStatus) *onceward.Outcome {
+	switch status {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return text(onceward.OutcomeCancelled)
+	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
+		return text(onceward.OutcomeFailed)
+	default:
+		return nil
+	}
+}
+
 func (r *Report) state(c *chain, in Input) {
 	switch {
 	case c.result != nil:
@@ -117,13 +130,9 @@ func (r *Report) state(c *chain, in Input) {
 	}
 	if in.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		r.Status = onceward.StatusClosed
-		switch {
-		case c.result != nil:
+		r.Outcome = ClosedOutcome(in.Status)
+		if c.result != nil {
 			r.Outcome, r.Text = text(c.result.Outcome), &c.result.Text
-		case in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
-			r.Outcome = text(onceward.OutcomeCancelled)
-		case in.Status == enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
-			r.Outcome = text(onceward.OutcomeFailed)
 		}
 		return
 	}
