@@ -16,7 +16,7 @@ var (
 	goBlock   = regexp.MustCompile("(?s)```go\n(package .*?)```")
 	moduleRow = regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`)
 	pageLink  = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
-	testName  = regexp.MustCompile("`(Test[A-Z][A-Za-z]+)`")
+	testName  = regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]+)`")
 	makeWord  = regexp.MustCompile("[`$] ?make ([a-z][a-z-]*)")
 )
 

@@ -15,7 +15,7 @@ import (
 // unfitting are resources that each lack one thing that the task requires, and
 // the words that must stand in the trail.
 var unfitting = map[string]struct{ old, now, reason string }{
-	"small":    {"max_input_tokens: 2000000", "max_input_tokens: 3000", "max_input_tokens: need"},
+	"small":    {"max_input_tokens: 8000000", "max_input_tokens: 3000", "max_input_tokens: need"},
 	"blind":    {"image_input: true, ", "", "image_input"},
 	"loose":    {"strict_schema: true, ", "", "strict_schema"},
 	"abroad":   {"region: eu-west", "region: us-east", "region: need one of [eu-west], have \"us-east\""},
@@ -166,7 +166,7 @@ func TestRouterDoesNotWaitForAWindowBeyondTheDeadline(t *testing.T) {
 func TestRouterCountsAttemptsWithoutUsageAsTheirReservation(t *testing.T) {
 	t.Parallel()
 	b := harness.New(t, harness.Options{Model: speaks("on and on"), Faults: []routertest.Fault{{Kind: routertest.FaultNoUsage}}})
-	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "cost_usd: 500, attempt_cost_usd: 5", "cost_usd: 0.20, attempt_cost_usd: 0.10")))
+	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "cost_usd: 500, attempt_cost_usd: 5", "cost_usd: 0.20, attempt_cost_usd: 0.10", "max_output_tokens: 60000", "max_output_tokens: 4000")))
 	run := b.Start("run", "TalkWorkflow", "Talk.")
 	result := run.Result()
 	if result.Outcome != onceward.OutcomeBudgetExhausted || result.Turns >= agents.TalkTurns {

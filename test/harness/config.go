@@ -67,7 +67,7 @@ pool:
       deployments:
         - model: gpt-5.6
           price: {input: 1.25, cached_input: 0.125, output: 10}
-          capability: {max_input_tokens: 2000000, max_output_tokens: 128000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
+          capability: {max_input_tokens: 8000000, max_output_tokens: 128000, tool_calling: true, parallel_tools: true, strict_schema: true, encrypted_reasoning: true}
 `, r.Name(), b.through(r.Name(), r.URL()), KeyVariable)
 	}
 	fmt.Fprintf(&s, `tasks:
