@@ -161,4 +161,7 @@ func (a *attempt) timeouts() onceward.Timeouts {
 	return t
 }
 
-func (a *attempt) notice(text string) { a.response.Notices = append(a.response.Notices, text) }
+// notice adds a remark for the trail. It may quote names that came in pieces.
+func (a *attempt) notice(text string) {
+	a.response.Notices = append(a.response.Notices, a.router.secrets.Message(text))
+}

@@ -77,8 +77,8 @@ func TestE22NoValueOfAFileIsInAnyMessage(t *testing.T) {
 	doc := exampleWithEverything(t)
 	refused := 0
 	scalars := places(doc)
-	for _, place := range scalars {
-		for _, secret := range pasted {
+	for i, place := range scalars {
+		for _, secret := range []string{pasted[0], pasted[1], pasted[2+i%3], pasted[5+i%(len(pasted)-5)]} {
 			kept := *place
 			place.Value, place.Tag, place.Style = secret, "", 0
 			if strings.ContainsAny(secret, "!#\n") {
@@ -90,7 +90,7 @@ func TestE22NoValueOfAFileIsInAnyMessage(t *testing.T) {
 			*place = kept
 		}
 	}
-	if most := len(scalars) * len(pasted); refused < most/2 {
+	if most := len(scalars) * 4; refused < most/2 {
 		t.Errorf("only %d of %d were refused, so that the test proves little", refused, most)
 	}
 	for _, node := range mappings(doc) { // an unknown key anywhere
