@@ -143,6 +143,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	run := func(known onceward.ActionID, actions int) onceward.Result {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestWorkflowEnvironment()
+		patient(env)
 		w := &world{}
 		env.RegisterActivityWithOptions(w.act, activity.RegisterOptions{Name: onceward.ActivityAct})
 		env.RegisterActivityWithOptions(w.writeItem, activity.RegisterOptions{Name: onceward.ActivityWriteItem})

@@ -39,6 +39,7 @@ func TestCauseOfASelectionReachesTheResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			env := suite.NewTestWorkflowEnvironment()
+			patient(env)
 			w := &world{}
 			env.RegisterActivityWithOptions(func(ctx context.Context, in onceward.OpenRequest) (onceward.Opened, error) {
 				opened, err := w.open(ctx, in)

@@ -23,6 +23,7 @@ func service(name, endpoint string) onceward.PoolRoutes {
 func TestOneNameAtTwoAddressesIsTwoRoutes(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	patient(env)
 	var tested []string
 	env.RegisterActivityWithOptions(func(ctx context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
 		tested = append(tested, activity.GetInfo(ctx).TaskQueue)

@@ -83,7 +83,10 @@ func startTemporal(cli string, o Server) (*Temporal, error) {
 	s := &Temporal{Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), dir: dir}
 	s.args = []string{cli, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error"}
 	if o.Durable {
-		s.args = append(s.args, "--db-filename", filepath.Join(dir, "temporal.db"))
+		// The process is killed, never the machine: what it wrote is in the file
+		// without waiting for the disk, which is busy with other tests.
+		s.args = append(s.args, "--db-filename", filepath.Join(dir, "temporal.db"),
+			"--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=0")
 	}
 	for _, value := range append(append([]string{}, devFlags...), o.Dynamic...) {
 		s.args = append(s.args, "--dynamic-config-value", value)

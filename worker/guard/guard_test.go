@@ -190,7 +190,8 @@ func TestNoInterceptorMakesAnErrorOfAPanicOfTheGuard(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetDataConverter(New(converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), broken{err: errors.New("the key service does not answer"), answers: "result"})))
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{Interceptor(), &forgiving{}}})
+	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{Interceptor(), &forgiving{}}})
 	answer := func(context.Context) (string, error) { return "result", nil }
 	env.RegisterActivityWithOptions(answer, activity.RegisterOptions{Name: "answer"})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
