@@ -200,6 +200,8 @@ func TestAnswersThatAreNotWholeAreFailedAttempts(t *testing.T) {
 			`{"type":"response.function_call_arguments.delta","item_id":"fc_1","delta":"{\"a\":1}"}`,
 			`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"fc_1","name":"f","arguments":"{\"a\":1}","status":"completed"}}`,
 			ends(whole(`{"type":"function_call","call_id":"fc_1","name":"f","arguments":"{\"a\":1}","status":"completed"}`, used10))}, calls: 1},
+		"thinking beside the text of a chat message":                 {chat: true, body: chatEnd(`{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hi"}]}`, "stop", chatUsed), text: "hi"},
+		"a refusal among the parts of a chat message":                {chat: true, body: chatEnd(`{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`, "stop", chatUsed), class: onceward.ClassRefusal, tells: "no"},
 		"E07 no usage from a host of chat completions is its way":    {chat: true, events: []string{chRole, chHi, chStop, "[DONE]"}, text: "hi"},
 		"E07 an all-zero count of a JSON answer is no broken stream": {chat: true, body: chatEnd(chatText, "stop", chatUsedNone), text: "half a sen", tells: "drift: usage"},
 	} {
