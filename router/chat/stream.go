@@ -159,10 +159,12 @@ func (s *Stream) say(p *piece) {
 	if kind := callInside(p.Content); kind != "" {
 		s.begun, s.unserved = true, kind
 	}
-	if text := plain(p.Content); text != "" {
-		s.step()
+	text, refusal := plain(p.Content)
+	if text != "" || len(p.Content) > 0 && p.Content[0] == '[' && filled(p.Content) {
+		s.step() // parts of other kinds are thinking and sources: left out as reasoning is
 		s.text = append(s.text, text...)
 	}
+	s.refusal = append(s.refusal, refusal...)
 	if p.Refusal != "" {
 		s.step()
 		s.refusal = append(s.refusal, p.Refusal...)
@@ -248,16 +250,30 @@ func argumentText(value json.RawMessage) string {
 	return string(value)
 }
 
-// plain returns the text of content that is a string or a list of parts.
-func plain(value json.RawMessage) string {
-	if !filled(value) {
-		return ""
+// plain returns the text and the refusal of content that is a string or a list of
+// parts. Of a list the parts count that say something: a host's thinking or sources
+// beside them must not take the answer away.
+func plain(value json.RawMessage) (text, refusal string) {
+	if !filled(value) || json.Unmarshal(value, &text) == nil {
+		return text, ""
 	}
-	text, err := textOf("message", value, "")
-	if err != nil {
-		return "" // parts that are no text are no answer to what was asked
+	var parts []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
 	}
-	return text
+	if json.Unmarshal(value, &parts) != nil {
+		return "", ""
+	}
+	for _, p := range parts {
+		switch p.Type {
+		case "output_text", "text":
+			text += p.Text
+		case "refusal":
+			refusal += p.Refusal
+		}
+	}
+	return text, refusal
 }
 
 // filled reports whether a value says anything.

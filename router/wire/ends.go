@@ -87,6 +87,9 @@ func (p *pieces) of(at about) *piece {
 	if id == "" {
 		id = h.ID
 	}
+	if id == "" {
+		id = h.CallID // some hosts give a call no id, and name it by its call id in the events of its arguments
+	}
 	for i := len(p.list) - 1; i >= 0; i-- {
 		it := &p.list[i]
 		if index >= 0 && it.index == index || index < 0 && id != "" && it.id == id || index < 0 && id == "" && !it.done {
