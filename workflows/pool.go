@@ -185,7 +185,19 @@ func (p *pool) test(ctx workflow.Context, i int) {
 	}
 	failed := p.health.Disabled[i].Failed + 1
 	p.health.Disabled[i].Failed = failed
-	p.health.Disabled[i].NextTest = now.Add(min(service.Retest.First<<min(failed, 16), service.Retest.Most))
+	p.health.Disabled[i].NextTest = time.Time{} // a service that tests nothing has told its routes since
+	if pause := nextTest(service.Retest, failed); pause > 0 {
+		p.health.Disabled[i].NextTest = now.Add(pause)
+	}
+}
+
+// nextTest is the pause after so many failed tests; zero is never.
+func nextTest(retest onceward.RetestPolicy, failed int) time.Duration {
+	pause := retest.First
+	for range min(failed, 16) {
+		pause = min(2*pause, retest.Most)
+	}
+	return pause
 }
 
 func (p *pool) keep(test onceward.PoolTest) {

@@ -138,3 +138,31 @@ func TestNoPassedTestEndsAnOperatorsDecision(t *testing.T) {
 		})
 	}
 }
+
+func TestServiceThatTestsNothingIsNotAskedAgainAtOnce(t *testing.T) {
+	in := onceward.PoolInput{Pool: "shared", Services: []onceward.PoolRoutes{service("one", "here")}}
+	tests := playPool(t, in, func(*testsuite.TestWorkflowEnvironment) onceward.PoolTest { return onceward.PoolTest{} }, func(env *testsuite.TestWorkflowEnvironment, health func() onceward.PoolHealth) {
+		env.RegisterDelayedCallback(func() {
+			env.SignalWorkflow(onceward.SignalReport, onceward.PoolReport{Resource: "a", Endpoint: "here", Class: onceward.ClassBilling, At: env.Now()})
+		}, time.Second)
+		env.RegisterDelayedCallback(func() { // its worker comes back with pool.retest.first: 0s
+			never := service("one", "here")
+			never.Retest = onceward.RetestPolicy{}
+			env.SignalWorkflow(onceward.SignalRoutes, never)
+		}, 2*time.Second)
+		env.RegisterDelayedCallback(func() {
+			if h := health(); len(h.Disabled) != 1 || !h.Disabled[0].NextTest.IsZero() {
+				t.Errorf("the record is %+v, want it disabled and not tested again", h.Disabled)
+			}
+			env.CancelWorkflow()
+		}, time.Hour)
+	})
+	if tests != 1 {
+		t.Errorf("%d tests, want the one that was due already", tests)
+	}
+	for failed, want := range map[int]time.Duration{1: 100 * time.Hour, 2: 200 * time.Hour, 40: 900 * time.Hour} {
+		if got := nextTest(onceward.RetestPolicy{First: 50 * time.Hour, Most: 900 * time.Hour}, failed); got != want {
+			t.Errorf("after %d failed tests it waits %s, want %s", failed, got, want)
+		}
+	}
+}
