@@ -14,6 +14,7 @@ const (
 	codeUnknownTool      = "unknown_tool"
 	codeInvalidArguments = "invalid_arguments"
 	codeWithdrawn        = "tool_withdrawn"
+	codeTooManyCalls     = "too_many_calls"
 )
 
 // bindCalls binds each call of a response once, or writes the answer that tells
@@ -24,7 +25,12 @@ func bindCalls(agent *Agent, wire []onceward.WireCall, withdrawn []string, limit
 	calls := make([]onceward.Call, 0, len(wire))
 	for i, w := range wire {
 		if limit > 0 && i >= limit {
-			calls = append(calls, onceward.Call{Index: w.Index, CallID: w.CallID})
+			call := onceward.Call{Index: w.Index, CallID: w.CallID}
+			if w.Custom { // its answer is of a type of its own, which the run cannot know
+				item := onceward.CustomCallError(w.CallID, codeTooManyCalls, fmt.Sprintf("only the first %d calls of a response are carried out", limit))
+				call.Output = &item
+			}
+			calls = append(calls, call)
 			continue
 		}
 		calls = append(calls, bindCall(agent, w, withdrawn))

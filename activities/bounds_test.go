@@ -34,6 +34,15 @@ func TestCallsAreBoundUpToTheLimit(t *testing.T) {
 	}
 }
 
+// The answer to a custom call is of a type of its own, and hosts pair it by that.
+func TestCustomCallBeyondTheLimitHasItsKindOfAnswer(t *testing.T) {
+	wire := []onceward.WireCall{{Index: 1, CallID: "call_1", Name: "look", Arguments: `{"order":"o"}`}, {Index: 2, CallID: "call_2", Name: "patch", Custom: true}}
+	call := bindCalls(shopAgent(t), wire, nil, 1)[1]
+	if call.Output == nil || call.Output.Type != "custom_tool_call_output" || call.Output.CallID != "call_2" || !strings.Contains(string(call.Output.Raw), codeTooManyCalls) {
+		t.Errorf("the call is %+v, want it answered as a custom call", call)
+	}
+}
+
 // What a read returns is bounded as the transcript holds it, and the answer names
 // both sizes.
 func TestOutputOfAReadIsBounded(t *testing.T) {

@@ -85,6 +85,11 @@ func (r *Run) refuseBeyond(ctx workflow.Context, calls []onceward.Call, carried 
 			panic(fmt.Sprintf("write %d items: there are %d (%v)", to-from, len(items), err)) // as in writeItem
 		}
 		copy(outputs[from:to], items)
+		for i := from; i < to; i++ {
+			if calls[i].Output != nil { // a call that is no function's has its own kind of answer
+				outputs[i] = *calls[i].Output
+			}
+		}
 	}
 	cancel()
 }

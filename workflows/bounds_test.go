@@ -213,3 +213,16 @@ func TestCarryIsBoundedAsItIsEncoded(t *testing.T) {
 		t.Errorf("the items have %d bytes of %d: this test is about those that have little", r.bytes, size)
 	}
 }
+
+// A call that is no function's brings its own kind of answer, also beyond the limit.
+func TestAnswerThatACallBringsIsKeptBeyondTheLimit(t *testing.T) {
+	w := &world{turns: [][]string{{"r", "r", "custom"}}, plan: func(p *onceward.Plan) {
+		p.Limits = onceward.TurnLimits{Calls: 1, ReadsInFlight: 1, OutputBytes: 4 << 20}
+	}}
+	env := w.environment()
+	env.ExecuteWorkflow(runWorld, onceward.Ask("go on"))
+	got := outputs(t, env)
+	if len(got) != 3 || !strings.Contains(got[1], "too_many_calls") || !strings.Contains(got[2], "unknown_tool") {
+		t.Errorf("the model heard %q, want the last call answered as it says itself", got)
+	}
+}

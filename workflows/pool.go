@@ -164,8 +164,13 @@ func (p *pool) test(ctx workflow.Context, i int) {
 	var result onceward.PoolTest
 	err := workflow.ExecuteActivity(options, onceward.ActivityTestResource, onceward.TestInput{Resource: d.Resource, Model: model}).Get(ctx, &result)
 	now := workflow.Now(ctx)
-	if i = p.findAt(d.Resource, d.Model, d.Endpoint); i < 0 {
-		return // an operator enabled it meanwhile
+	// That very entry: a test of what a worker has found says nothing about what an
+	// operator has decided meanwhile, or has of another address.
+	i = slices.IndexFunc(p.health.Disabled, func(other onceward.Disabled) bool {
+		return other.Resource == d.Resource && other.Model == d.Model && other.Endpoint == d.Endpoint && other.By == d.By
+	})
+	if i < 0 {
+		return
 	}
 	p.touch()
 	if err != nil {
@@ -180,7 +185,19 @@ func (p *pool) test(ctx workflow.Context, i int) {
 	}
 	failed := p.health.Disabled[i].Failed + 1
 	p.health.Disabled[i].Failed = failed
-	p.health.Disabled[i].NextTest = now.Add(min(service.Retest.First<<min(failed, 16), service.Retest.Most))
+	p.health.Disabled[i].NextTest = time.Time{} // a service that tests nothing has told its routes since
+	if pause := nextTest(service.Retest, failed); pause > 0 {
+		p.health.Disabled[i].NextTest = now.Add(pause)
+	}
+}
+
+// nextTest is the pause after so many failed tests; zero is never.
+func nextTest(retest onceward.RetestPolicy, failed int) time.Duration {
+	pause := retest.First
+	for range min(failed, 16) {
+		pause = min(2*pause, retest.Most)
+	}
+	return pause
 }
 
 func (p *pool) keep(test onceward.PoolTest) {
@@ -300,8 +317,11 @@ func (p *pool) register(ctx workflow.Context) error {
 			return p.health, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
 		}
 		d := onceward.Disabled{Resource: c.Resource, Model: c.Model, Reason: cutSummary(c.Reason), By: c.By, Since: workflow.Now(ctx), Until: c.Until}
-		if i := p.find(c.Resource, c.Model); i >= 0 {
+		if i := p.find(c.Resource, c.Model); i >= 0 { // it is about every address, and none of them is tested any more
 			p.health.Disabled[i] = d
+			p.health.Disabled = slices.DeleteFunc(p.health.Disabled, func(other onceward.Disabled) bool {
+				return other.By == "" && other.Resource == c.Resource && other.Model == c.Model
+			})
 		} else {
 			p.health.Disabled = append(p.health.Disabled, d)
 		}

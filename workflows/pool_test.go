@@ -68,3 +68,102 @@ func TestOneNameAtTwoAddressesIsTwoRoutes(t *testing.T) {
 	}, 100*time.Second)
 	env.ExecuteWorkflow(Pool, onceward.PoolInput{Pool: "shared", Services: []onceward.PoolRoutes{service("one", "here")}})
 }
+
+// playPool plays what happens in a pool at its times and returns how often it has
+// tested a route.
+func playPool(t *testing.T, in onceward.PoolInput, test func(env *testsuite.TestWorkflowEnvironment) onceward.PoolTest, play func(env *testsuite.TestWorkflowEnvironment, health func() onceward.PoolHealth)) (tests int) {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivityWithOptions(func(context.Context, onceward.TestInput) (onceward.PoolTest, error) {
+		if tests++; tests > 20 {
+			env.CancelWorkflow()
+		}
+		return test(env), nil
+	}, activity.RegisterOptions{Name: onceward.ActivityTestResource})
+	play(env, func() onceward.PoolHealth {
+		answer, err := env.QueryWorkflow(onceward.QueryHealth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h onceward.PoolHealth
+		if err := answer.Get(&h); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	})
+	env.ExecuteWorkflow(Pool, in)
+	return tests
+}
+
+func TestNoPassedTestEndsAnOperatorsDecision(t *testing.T) {
+	disable := func(env *testsuite.TestWorkflowEnvironment) {
+		env.UpdateWorkflow(onceward.UpdateDisable, "", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {},
+		}, onceward.PoolChange{Resource: "a", By: "dana", Reason: "wrong answers"})
+	}
+	for name, c := range map[string]struct {
+		inFlight bool
+		tests    int
+	}{
+		"it comes before the tests of two addresses": {false, 0},
+		"it comes while a test is in flight":         {true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := onceward.PoolInput{Pool: "shared", Services: []onceward.PoolRoutes{service("one", "here"), service("two", "there")}}
+			test := func(env *testsuite.TestWorkflowEnvironment) onceward.PoolTest {
+				if c.inFlight {
+					disable(env)
+				}
+				return onceward.PoolTest{Passed: true}
+			}
+			tests := playPool(t, in, test, func(env *testsuite.TestWorkflowEnvironment, health func() onceward.PoolHealth) {
+				for i, at := range []string{"here", "there"} {
+					env.RegisterDelayedCallback(func() {
+						env.SignalWorkflow(onceward.SignalReport, onceward.PoolReport{Resource: "a", Endpoint: at, Class: onceward.ClassBilling, At: env.Now()})
+					}, time.Duration(i+1)*time.Second)
+				}
+				if !c.inFlight {
+					env.RegisterDelayedCallback(func() { disable(env) }, 30*time.Second)
+				}
+				env.RegisterDelayedCallback(func() {
+					if h := health(); len(h.Disabled) != 1 || h.Disabled[0].By != "dana" || !h.Disabled[0].NextTest.IsZero() {
+						t.Errorf("the record is %+v, want what the operator decided and nothing beside it", h.Disabled)
+					}
+					env.CancelWorkflow()
+				}, time.Hour)
+			})
+			if tests != c.tests {
+				t.Errorf("%d tests, want %d", tests, c.tests)
+			}
+		})
+	}
+}
+
+func TestServiceThatTestsNothingIsNotAskedAgainAtOnce(t *testing.T) {
+	in := onceward.PoolInput{Pool: "shared", Services: []onceward.PoolRoutes{service("one", "here")}}
+	tests := playPool(t, in, func(*testsuite.TestWorkflowEnvironment) onceward.PoolTest { return onceward.PoolTest{} }, func(env *testsuite.TestWorkflowEnvironment, health func() onceward.PoolHealth) {
+		env.RegisterDelayedCallback(func() {
+			env.SignalWorkflow(onceward.SignalReport, onceward.PoolReport{Resource: "a", Endpoint: "here", Class: onceward.ClassBilling, At: env.Now()})
+		}, time.Second)
+		env.RegisterDelayedCallback(func() { // its worker comes back with pool.retest.first: 0s
+			never := service("one", "here")
+			never.Retest = onceward.RetestPolicy{}
+			env.SignalWorkflow(onceward.SignalRoutes, never)
+		}, 2*time.Second)
+		env.RegisterDelayedCallback(func() {
+			if h := health(); len(h.Disabled) != 1 || !h.Disabled[0].NextTest.IsZero() {
+				t.Errorf("the record is %+v, want it disabled and not tested again", h.Disabled)
+			}
+			env.CancelWorkflow()
+		}, time.Hour)
+	})
+	if tests != 1 {
+		t.Errorf("%d tests, want the one that was due already", tests)
+	}
+	for failed, want := range map[int]time.Duration{1: 100 * time.Hour, 2: 200 * time.Hour, 40: 900 * time.Hour} {
+		if got := nextTest(onceward.RetestPolicy{First: 50 * time.Hour, Most: 900 * time.Hour}, failed); got != want {
+			t.Errorf("after %d failed tests it waits %s, want %s", failed, got, want)
+		}
+	}
+}
