@@ -448,6 +448,11 @@ func replayed(t *testing.T, items []onceward.Item, body []byte) {
 		got := value(t, sent.Input[at])
 		at++
 		delete(want, "created_by")
+		// What is null says nothing, and hosts refuse most of it.
+		maps.DeleteFunc(want, func(key string, v any) bool {
+			_, kept := got[key]
+			return v == nil && !kept
+		})
 		if got["id"] == nil {
 			delete(want, "id")
 		}
