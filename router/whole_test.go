@@ -94,7 +94,7 @@ func (c answerCase) run(t *testing.T) {
 	if f.Class != c.class || f.Repair != c.repair || !strings.Contains(f.Message, c.tells) || len(got.Calls)+len(got.Items) > 0 || got.Text != "" {
 		t.Errorf("failure %+v, response %+v", *f, got)
 	}
-	if f.Class != onceward.ClassIncompleteOutput && f.Class != onceward.ClassContentFiltered && !f.FallbackEligible {
+	if f.Class != onceward.ClassIncompleteOutput && f.Class != onceward.ClassContentFiltered && f.Class != onceward.ClassRefusal && !f.FallbackEligible {
 		t.Errorf("the walk does not go on after %+v", *f)
 	}
 }
@@ -135,12 +135,14 @@ func TestAnswersThatAreNotWholeAreFailedAttempts(t *testing.T) {
 		"E08 an empty answer at the limit is cut, not empty": {body: whole(reasoning+","+empty, used1000), class: cut, repair: raise},
 		"E08 streamed":            {events: []string{done(0, reasoning), done(1, empty), ends(whole(reasoning+","+empty, used1000))}, class: cut, repair: raise},
 		"E08 of chat completions": {chat: true, body: chatEnd(`{"role":"assistant","content":""}`, "stop", chatUsed1000), class: cut, repair: raise},
-		"E08 blank arguments at the limit are no arguments":      {body: whole(blank, used1000), class: cut, repair: raise},
-		"E08 cut arguments at the limit are raised for":          {body: whole(strings.Replace(callItem, `1}`, `1`, 1), used1000), class: cut, repair: raise},
-		"E08 a caller who accepts cut texts gets no empty one":   {body: whole(empty, used1000), cut: true, class: cut, repair: raise},
-		"E08 an empty answer below the limit is empty":           {body: whole(empty, used10), class: onceward.ClassEmptyOutput},
-		"E08 cut arguments below the limit are invalid":          {body: whole(strings.Replace(callItem, `1}`, `1`, 1), used10), class: bad},
-		"E09 a call that its host marks incomplete is not bound": {body: whole(marked(callItem, `"incomplete"`), used10), class: bad, tells: "not complete"},
+		"E08 blank arguments at the limit are no arguments":          {body: whole(blank, used1000), class: cut, repair: raise},
+		"E08 cut arguments at the limit are raised for":              {body: whole(strings.Replace(callItem, `1}`, `1`, 1), used1000), class: cut, repair: raise},
+		"E08 a caller who accepts cut texts gets no empty one":       {body: whole(empty, used1000), cut: true, class: cut, repair: raise},
+		"E08 an empty answer below the limit is empty":               {body: whole(empty, used10), class: onceward.ClassEmptyOutput},
+		"E08 cut arguments below the limit are invalid":              {body: whole(strings.Replace(callItem, `1}`, `1`, 1), used10), class: bad},
+		"E09 a call that its host marks incomplete is not bound":     {body: whole(marked(callItem, `"incomplete"`), used10), class: bad, tells: "not complete"},
+		"E09 a call that says other arguments at the end is a guess": {events: []string{done(0, callItem), ends(whole(strings.Replace(callItem, `{\"a\":1}`, `{}`, 1), used10))}, class: bad},
+		"E09 a call that is written otherwise at the end is one":     {events: []string{done(0, strings.Replace(callItem, `{\"a\":1}`, `{\"b\":\"\\u00e9\",\"a\":1}`, 1)), ends(whole(strings.Replace(callItem, `{\"a\":1}`, `{ \"a\": 1.0, \"b\":\"é\"}`, 1), used10))}, calls: 1},
 		"E09 streamed": {events: []string{done(0, marked(callItem, `"incomplete"`)), ends(whole(marked(callItem, `"incomplete"`), used10))}, class: bad},
 		"E09 streamed only, with an end that is empty":        {events: []string{done(0, marked(callItem, `"in_progress"`)), ends(whole("", used10))}, class: bad},
 		"E09 streamed as incomplete and completed at the end": {events: []string{done(0, marked(callItem, `"incomplete"`)), ends(whole(marked(callItem, `"completed"`), used10))}, class: bad},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,29 @@ func (e *entry) key() string {
 		b.WriteString(f.value)
 	}
 	return b.String()
+}
+
+// contradict reports that two records of one call ask for different things. They
+// stay two, and the answer is refused for the id that they share: to carry out
+// either would be a guess.
+func contradict(s, t *entry) bool {
+	if s.head.Type != "function_call" || t.head.Type != "function_call" {
+		return false
+	}
+	if differ(text(member(s.raw, "name")), text(member(t.raw, "name"))) {
+		return true
+	}
+	a, b := member(s.raw, "arguments"), member(t.raw, "arguments")
+	if strings.TrimSpace(text(a)) == "" && (len(a) == 0 || a[0] != '{') || strings.TrimSpace(text(b)) == "" && (len(b) == 0 || b[0] != '{') {
+		return false // one of the two leaves them out
+	}
+	var x, y any
+	one, errOne := arguments(a)
+	two, errTwo := arguments(b)
+	if errOne != nil || errTwo != nil || json.Unmarshal([]byte(one), &x) != nil || json.Unmarshal([]byte(two), &y) != nil {
+		return false // of what is cut the whole one is taken, and if none is, neither
+	}
+	return !reflect.DeepEqual(x, y)
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
@@ -202,7 +226,7 @@ func match(streamed, terminal []entry) []int {
 				continue
 			}
 			k := key(&streamed[s], streamed[s].index)
-			if left := free[k]; k != "" && len(left) > 0 && fits(&streamed[s], &terminal[left[0]]) {
+			if left := free[k]; k != "" && len(left) > 0 && fits(&streamed[s], &terminal[left[0]]) && !contradict(&streamed[s], &terminal[left[0]]) {
 				at[s], taken[left[0]], free[k] = left[0], true, left[1:]
 			}
 		}
