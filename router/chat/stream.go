@@ -123,7 +123,7 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
 		}
 	}
-	if filled(c.Error) || ev.Name == "error" || c.Object == "error" || c.Type == "error" {
+	if wire.Tells(bytes.TrimSpace(c.Error)) || ev.Name == "error" || c.Object == "error" || c.Type == "error" {
 		s.failed, s.verdict = true, bytes.Clone(ev.Data)
 		return true, nil
 	}

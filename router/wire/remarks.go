@@ -140,7 +140,7 @@ func callInside(message []byte) string {
 // comes twice counts with its worse value: readers disagree about which one holds.
 func statusOf(item []byte) (status string, bad bool) {
 	members(item, func(key, value []byte) bool {
-		if string(nameOf(key)) != "status" || string(value) == "null" || string(value) == `"completed"` {
+		if string(nameOf(key)) != "status" || string(value) == "null" || string(value) == `""` || string(value) == `"completed"` {
 			return true
 		}
 		status, bad = string(value[:min(len(value), 40)]), true
@@ -231,9 +231,23 @@ func Flawed(response []byte) bool {
 		case "incomplete_details":
 			found = found || reasonOf(value) != ""
 		case "error":
-			found = found || !empty(value)
+			found = found || Tells(value)
 		}
 		return true
 	})
 	return found
+}
+
+// Tells reports whether an error says anything: some gateways send one with every
+// answer, whose members are all blank.
+func Tells(value []byte) bool {
+	if empty(value) {
+		return false
+	}
+	said, object := false, len(value) > 0 && value[0] == '{'
+	members(value, func(_, member []byte) bool {
+		said = said || !empty(member) && string(member) != "0" && string(member) != "false"
+		return !said
+	})
+	return said || !object
 }
