@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/onceward/onceward"
@@ -19,7 +18,8 @@ import (
 //
 // It refuses an action that is not committed: one that is under way finds out by its
 // own read, and one that awaits a person is resolved. A report about what is reversed
-// already does nothing, so a report may be delivered twice.
+// already does nothing, so a report may be delivered twice; one that meets another at
+// work is refused, and is to be delivered again.
 func Reverse(ctx context.Context, c client.Client, id onceward.ActionID, report onceward.Reversal) (onceward.ActionReceipt, error) {
 	var receipt onceward.ActionReceipt
 	if err := errors.Join(id.Validate(), report.Validate()); err != nil {
@@ -65,8 +65,9 @@ func Reverse(ctx context.Context, c client.Client, id onceward.ActionID, report 
 		Resolve: &onceward.Resolve{Status: onceward.StatusReversed, Ref: receipt.Ref, By: report.By, Note: report.Reason},
 		Commits: receipt.Commits, Reconciled: receipt.Reconciled,
 	})
-	var another *serviceerror.WorkflowExecutionAlreadyStarted
-	if err != nil && !errors.As(err, &another) { // another report came first
+	if err != nil {
+		// Also where one is there already: another report came first, or somebody has
+		// reset the action meanwhile, and then nobody would record this one.
 		return receipt, fmt.Errorf("reverse %s: start the run that records it: %w", id, err)
 	}
 	return receipt, nil
