@@ -60,14 +60,13 @@ func (responses) collect() collector { return &responseStream{} }
 
 func (responses) body(raw []byte) (wire.Answer, bool, error) {
 	var shape struct {
-		Status string            `json:"status"`
 		Output []json.RawMessage `json:"output"`
 	}
 	if json.Unmarshal(raw, &shape) != nil {
 		return wire.Answer{}, false, nil
 	}
 	answer, err := wire.ReadAnswer(raw)
-	return answer, shape.Output != nil && !wire.Flawed(raw) && (shape.Status == "completed" || shape.Status == ""), err
+	return answer, shape.Output != nil && wire.Whole(raw), err
 }
 
 // responseStream is a wire.Stream that remembers its end.

@@ -144,6 +144,8 @@ func TestAnswersThatAreNotWholeAreFailedAttempts(t *testing.T) {
 		"an error of blanks beside a good answer is none":            {body: whole(textItem, used10, `"error":{"code":null,"message":"","type":"","status":0}`), text: "half a sen"},
 		"an error that says a code alone is one":                     {body: whole(textItem, used10, `"error":{"code":"server_error","message":""}`), class: onceward.ClassServerError},
 		"the same by a host of chat completions":                     {chat: true, body: strings.Replace(chatEnd(chatText, "stop", chatUsed), "{", `{"error":{"code":null,"message":""},`, 1), text: "half a sen"},
+		"E09 a response of two statuses is what the worse one says":  {body: `{"status":"incomplete",` + whole(callItem, used10)[1:], class: bad},
+		"E09 a status in other letters counts":                       {events: []string{`{"type":"response.completed","response":{"id":"r","Status":"incomplete","output":[` + callItem + `],` + used10 + `}}`}, class: cut, repair: raise},
 		"E09 a call that says other arguments at the end is a guess": {events: []string{done(0, callItem), ends(whole(strings.Replace(callItem, `{\"a\":1}`, `{}`, 1), used10))}, class: bad},
 		"E09 a call that is written otherwise at the end is one":     {events: []string{done(0, strings.Replace(callItem, `{\"a\":1}`, `{\"b\":\"\\u00e9\",\"a\":1}`, 1)), ends(whole(strings.Replace(callItem, `{\"a\":1}`, `{ \"a\": 1.0, \"b\":\"é\"}`, 1), used10))}, calls: 1},
 		"E09 streamed": {events: []string{done(0, marked(callItem, `"incomplete"`)), ends(whole(marked(callItem, `"incomplete"`), used10))}, class: bad},

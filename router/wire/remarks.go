@@ -238,6 +238,13 @@ func Flawed(response []byte) bool {
 	return found
 }
 
+// Whole reports whether a response object says nothing else than that it is
+// complete: by any of its statuses, should there be two, and in whatever letters.
+func Whole(response []byte) bool {
+	_, bad := statusOf(response)
+	return !bad && !Flawed(response)
+}
+
 // Tells reports whether an error says anything: some gateways send one with every
 // answer, whose members are all blank.
 func Tells(value []byte) bool {

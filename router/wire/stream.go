@@ -150,8 +150,7 @@ func readDone(data []byte) (index int, item json.RawMessage, err error) {
 // Completed reports whether the answer ended as response.completed, and its
 // snapshot says nothing else.
 func (s *Stream) Completed() bool {
-	status := text(member(s.response, "status"))
-	return s.terminal == "response.completed" && (status == "" || status == "completed") && !Flawed(s.event) && !Flawed(s.response)
+	return s.terminal == "response.completed" && !Flawed(s.event) && Whole(s.response)
 }
 
 // Verdict returns what is to be classified when the answer did not complete:
