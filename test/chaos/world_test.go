@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +32,7 @@ type world struct {
 	bench    *harness.Bench
 	signals  *board
 	gateway  *gateway
+	watcher  *watcher
 
 	runs    []*run
 	orders  int // that runs were begun about
@@ -71,6 +71,7 @@ func newWorld(t *testing.T, s schedule, server *harness.Temporal) *world {
 	w.bench.OnPost(func(int) { w.signals.hit(posted) })
 	w.bench.OnAfterCommit(func(int) { w.signals.hit(paid) })
 	w.bench.OnRead(func(int) { w.signals.hit(read) })
+	w.watcher = newWatcher(t, w.bench.Client, func() { w.signals.hit(recorded) })
 	return w
 }
 
@@ -112,42 +113,11 @@ func (w *world) begin(order string) *run {
 		first = first && other.order != order
 	}
 	w.runs = append(w.runs, r)
-	w.watch(r.ID)
+	w.watcher.add(r.ID)
 	if first {
-		w.watch(r.action().WorkflowID())
+		w.watcher.add(r.action().WorkflowID())
 	}
 	return r
-}
-
-// watch counts the events of a workflow, those of later executions too.
-func (w *world) watch(workflowID string) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	w.t.Cleanup(func() { cancel(); done.Wait() })
-	done.Go(func() {
-		last := ""
-		for again := time.NewTicker(200 * time.Millisecond); ; {
-			select {
-			case <-ctx.Done():
-				again.Stop()
-				return
-			case <-again.C:
-			}
-			described, err := w.bench.Client.DescribeWorkflow(ctx, workflowID, "")
-			if err != nil || described.WorkflowExecution.RunID == last {
-				continue // it does not exist yet, the server is away, or it is closed and read
-			}
-			runID := described.WorkflowExecution.RunID
-			for iter := w.bench.Client.GetWorkflowHistory(ctx, workflowID, runID, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); iter.HasNext(); {
-				if _, err := iter.Next(); err != nil {
-					runID = last // it is read again
-					break
-				}
-				w.signals.hit(recorded)
-			}
-			last = runID
-		}
-	})
 }
 
 // await waits for a step's signal. Where nothing happens any more, because all
@@ -206,7 +176,7 @@ func (w *world) settle() {
 		select {
 		case <-ctx.Done():
 			w.t.Fatalf("after %s still open: %v", harness.Patience, open)
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 		}
 	}
 }
