@@ -26,17 +26,21 @@ func (w *world) judge() {
 		}
 	}
 	w.judgeActions(truth, chains)
-	reserved := 0
+	asks := map[string]int{} // attempts reserved, by what the runs were asked
 	for _, r := range w.runs {
 		w.judgeRun(r, truth)
-		reserved += harness.Reserved(w.bench.Attempts(chains[r.ID]))
+		asks[ask(r.order)] += harness.Reserved(w.bench.Attempts(chains[r.ID]))
 	}
-	if requests := w.bench.Pool.Attempts(); requests > reserved {
-		w.t.Errorf("%d requests at the resources, %d attempts reserved in history", requests, reserved)
-	}
+	requests := map[string]int{}
 	for _, q := range w.bench.Pool.Requests() {
+		requests[q.FirstUser()]++
 		if q.Outcome.Status == 400 && q.Outcome.Fault == "" {
 			w.t.Errorf("request %d was refused: %s", q.Seq, q.Outcome.Error)
+		}
+	}
+	for ask, reserved := range asks {
+		if requests[ask] > reserved {
+			w.t.Errorf("%q: %d requests at the resources, %d attempts reserved in history", ask, requests[ask], reserved)
 		}
 	}
 	for _, chain := range chains {
@@ -122,6 +126,8 @@ func (w *world) judgeRun(r *run, truth map[onceward.ActionID]onceward.ActionRece
 	w.t.Logf("%s: %s %q (%s) after %d attempts", r.ID, result.Outcome, result.Text, result.Reason, result.Use.Attempts)
 	ends := map[onceward.Outcome]bool{
 		onceward.OutcomeCompleted: true, onceward.OutcomeCancelled: r.cancelled, onceward.OutcomeResultDelayed: w.schedule.agent.delayed,
+		// An answer that is cut at the larger limit too ends the run, and says so.
+		onceward.OutcomeFailed: w.cuts && result.Failure != nil && result.Failure.Class == onceward.ClassIncompleteOutput,
 	}
 	if !ends[result.Outcome] {
 		w.t.Errorf("%s ended as %s (%s, %v)", r.ID, result.Outcome, result.Reason, result.Failure)

@@ -40,6 +40,7 @@ func spoilResource(w *world, dice *rand.Rand) (string, func()) {
 	if at := dice.IntN(len(resources) + 1); at < len(resources) {
 		f.Resource = resources[at].Name()
 	}
+	w.cuts = w.cuts || f.Kind == routertest.FaultIncomplete
 	must(w.t, w.bench.Pool.AddFaults(f))
 	return fmt.Sprintf("%s %d, %d times, on %q", f.Kind, f.Status, f.Times, f.Resource), nil
 }

@@ -38,6 +38,7 @@ type world struct {
 	orders  int // that runs were begun about
 	stopped *harness.Worker
 	lasting []lasting
+	cuts    bool // a resource has said that answers are cut at the output limit
 }
 
 // run is a run of the agent.
@@ -104,9 +105,12 @@ func (w *world) busy() {
 	}
 }
 
+// ask is what a run about an order is asked.
+func ask(order string) string { return "Please refund " + order + "." }
+
 // begin starts a run about an order, be it the first about it or not.
 func (w *world) begin(order string) *run {
-	one := w.bench.Start(fmt.Sprint(len(w.runs)), w.schedule.agent.workflow, "Please refund "+order+".")
+	one := w.bench.Start(fmt.Sprint(len(w.runs)), w.schedule.agent.workflow, ask(order))
 	r := &run{Run: one, order: order}
 	first := true
 	for _, other := range w.runs {
