@@ -46,6 +46,7 @@ func TestCodecFailsForThreeSeconds(t *testing.T) {
 		{"E29 decode of a commit's result by a converter of the user's own", "own", `decode:3s:"verified_by":"response"`},
 		{"E29 encode of a model call's result by a converter of the user's own", "own", `encode:3s:"settled"`},
 		{"E29 decode of a run's input by a converter of the user's own", "own", `decode:3s:"request":`},
+		{"E29 decode of a model call's result while everything else decodes", "codec", `one:3s:"settled"`},
 		{"E29 a decode of a model call's result that takes three seconds", "codec", `stall:3s:"settled"`},
 		{"E29 a decode of a run's input that takes three seconds", "codec", `stall:3s:"request":`},
 	} {
@@ -63,6 +64,80 @@ func TestCodecFailsForThreeSeconds(t *testing.T) {
 			harness.Until(b, onceward.PoolWorkflowID(b.Queue), onceward.QueryHealth, "a pool that answers", func(onceward.PoolHealth) bool { return true })
 			if err := b.History(onceward.PoolWorkflowID(b.Queue), "").Replay(); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// A key service that is down for three seconds when a person speaks costs neither
+// the words nor the run, be it down for everything or for that person's key alone.
+func TestCodecFailsWhileAPersonSpeaks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, seal, fault string
+		signal            bool
+		complete          bool // a run, else an action is resolved
+	}{
+		{"E29 decode of a signal to a run", "codec", `decode:3s:"by":"ops"`, true, true},
+		{"E29 decode of an update of a run", "codec", `decode:3s:"by":"ops"`, false, true},
+		{"E29 decode of a signal to a run while all else decodes", "codec", `one:3s:"by":"ops"`, true, true},
+		{"E29 decode of an update of a run while all else decodes", "codec", `one:3s:"by":"ops"`, false, true},
+		{"E29 decode of a signal to a run by a converter of the user's own", "own", `decode:3s:"by":"ops"`, true, true},
+		{"E29 decode of an update of a run by a converter of the user's own, while all else decodes", "own", `one:3s:"by":"ops"`, false, true},
+		{"E29 a decode of a signal to a run that takes three seconds", "codec", `stall:3s:"by":"ops"`, true, true},
+		{"E29 a decode of an update of a run that takes three seconds", "codec", `stall:3s:"by":"ops"`, false, true},
+		{"E29 decode of a signal to an action", "codec", `decode:3s:"by":"ops"`, true, false},
+		{"E29 decode of an update of an action", "codec", `decode:3s:"by":"ops"`, false, false},
+		{"E29 decode of a signal to an action while all else decodes", "codec", `one:3s:"by":"ops"`, true, false},
+		{"E29 decode of an update of an action while all else decodes", "codec", `one:3s:"by":"ops"`, false, false},
+		{"E29 decode of a signal to an action by a converter of the user's own", "own", `decode:3s:"by":"ops"`, true, false},
+		{"E29 encode of what an update answers", "codec", `encode:3s:"resolved_by":"ops"`, false, false},
+		{"E29 encode of what an update answers by a converter of the user's own", "own", `encode:3s:"resolved_by":"ops"`, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}}
+			if c.complete {
+				o = harness.Options{Degraded: "manual_completion_required", Faults: []routertest.Fault{routertest.FailWith(401, "")}}
+			}
+			if c.seal == "codec" {
+				o.Converter = sealed.New(sealed.Fault{}).Converter()
+			}
+			b := harness.New(t, o)
+			w := b.StartWorker(false, "--seal", c.seal, "--codec-fault", c.fault)
+			order := b.Order()
+			run := b.Start("run", "UnsettledWorkflow", "Please refund "+order+".")
+			id, name, argument := run.ID, onceward.UpdateComplete, any(onceward.Complete{By: "ops", Text: "We refund by hand."})
+			if c.complete {
+				waitsForPerson(b, run, onceward.OutcomeManualCompletion)
+			} else {
+				action := harness.Action(order)
+				waiting := awaitsOperator(b, action)
+				id, name, argument = action.WorkflowID(), onceward.UpdateResolve, onceward.Resolve{Status: onceward.StatusRejected, By: "ops", Version: waiting.Version}
+			}
+			say := func() error { return b.Update(id, name, argument, nil) }
+			if c.signal {
+				say = func() error { return b.Client.SignalWorkflow(b.Context(), id, "", name, argument) }
+			}
+			if err := say(); err != nil {
+				t.Fatal(err)
+			}
+			result := run.Result()
+			b.Said(w, sealed.Said)
+			if result.Outcome != onceward.OutcomeCompleted || c.complete && result.CompletedBy != "ops" || len(result.Refused) > 0 {
+				t.Errorf("outcome %s (%s) by %q, refused %q", result.Outcome, result.Reason, result.CompletedBy, result.Refused)
+			}
+			chain := run.Chain()
+			if !c.complete {
+				if r := result.Actions; len(r) != 1 || r[0].Status != onceward.StateRejected || r[0].ResolvedBy != "ops" || len(r[0].Refused) > 0 {
+					t.Errorf("receipts %+v", r)
+				}
+				chain = append(chain, b.Chain(id)...)
+			}
+			for _, h := range chain {
+				if err := h.Replay(); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
@@ -142,8 +217,8 @@ func TestSignalUnderAnUnknownKeyBlocksNothing(t *testing.T) {
 		if err == nil {
 			err = handle.Get(b.Context(), nil)
 		}
-		if err == nil {
-			t.Error("an update that nobody can read was not refused")
+		if err == nil || !strings.Contains(err.Error(), "unknown key") {
+			t.Errorf("an update that nobody can read is refused with %v", err)
 		}
 		if err := b.Client.SignalWorkflow(b.Context(), id.WorkflowID(), "", onceward.UpdateResolve, decision); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ type Codec struct {
 // Fault makes a codec fail for a time from the first payload on whose plain text
 // holds a text.
 type Fault struct {
-	On   string // "encode", "decode", or "stall": decode hangs and then answers; "": never
+	On   string // "encode", "decode", "one": decode of the matching payloads alone, or "stall": decode hangs and then answers; "": never
 	Text string
 	For  time.Duration
 }
@@ -48,8 +48,8 @@ func ParseFault(s string) (Fault, error) {
 	on, rest, _ := strings.Cut(s, ":")
 	lasts, text, ok := strings.Cut(rest, ":")
 	d, err := time.ParseDuration(lasts)
-	if err != nil || !ok || on != "encode" && on != "decode" && on != "stall" {
-		return Fault{}, fmt.Errorf("read fault %q: want encode|decode|stall:DURATION:TEXT", s)
+	if err != nil || !ok || on != "encode" && on != "decode" && on != "one" && on != "stall" {
+		return Fault{}, fmt.Errorf("read fault %q: want encode|decode|one|stall:DURATION:TEXT", s)
 	}
 	return Fault{on, text, d}, nil
 }
@@ -117,15 +117,20 @@ const Said = "the codec begins to fail at"
 var errDown = errors.New("the key service does not answer")
 
 // down reports whether the fault is on, which a matching payload begins. All
-// payloads fail then, as they do when a service is down.
+// payloads fail then, as they do when a service is down, unless it is down for one
+// key.
 func (c *Codec) down(on string, plain []byte) error {
-	if c.fault.On != on && (c.fault.On != "stall" || on != "decode") {
+	if c.fault.On != on && (c.fault.On != "stall" && c.fault.On != "one" || on != "decode") {
+		return nil
+	}
+	matches := bytes.Contains(plain, []byte(c.fault.Text))
+	if !matches && c.fault.On == "one" {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.began.IsZero() {
-		if !bytes.Contains(plain, []byte(c.fault.Text)) {
+		if !matches {
 			return nil
 		}
 		c.began = time.Now()

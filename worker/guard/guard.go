@@ -34,6 +34,9 @@ type Converter struct {
 	ctx   context.Context // of the activity
 	fault *fault          // of the workflow task, where it is known
 	made  *made           // of the client it belongs to; nil for one that New returned
+
+	doubts   *doubts
+	replayed func() bool // of a workflow task
 }
 
 // New puts the guard around a converter; nil is the SDK's own. One that is
@@ -45,12 +48,12 @@ func New(dc converter.DataConverter) *Converter {
 	if g, ok := dc.(*Converter); ok {
 		return g
 	}
-	return &Converter{inner: dc}
+	return &Converter{inner: dc, doubts: &doubts{}}
 }
 
 // with returns a copy for another place.
 func (g *Converter) with(inner converter.DataConverter, at place, ctx context.Context) *Converter {
-	return &Converter{inner: inner, at: at, ctx: ctx, made: g.made}
+	return &Converter{inner: inner, at: at, ctx: ctx, made: g.made, doubts: g.doubts}
 }
 
 // WithWorkflowContext implements workflow.ContextAware.
@@ -65,6 +68,7 @@ func (g *Converter) WithWorkflowContext(ctx workflow.Context) converter.DataConv
 	}
 	out := g.with(inner, inWorkflow, nil)
 	out.fault, _ = ctx.Value(faultKey{}).(*fault)
+	out.replayed = func() bool { return workflow.IsReplaying(ctx) }
 	return out
 }
 
@@ -83,7 +87,7 @@ func (g *Converter) WithContext(ctx context.Context) converter.DataConverter {
 // WithSerializationContext implements converter.DataConverterWithSerializationContext.
 func (g *Converter) WithSerializationContext(ctx converter.SerializationContext) converter.DataConverter {
 	out := g.with(converter.WithDataConverterSerializationContext(g.inner, ctx), g.at, g.ctx)
-	out.fault = g.fault
+	out.fault, out.replayed = g.fault, g.replayed
 	return out
 }
 
@@ -116,12 +120,12 @@ func (g *Converter) ToPayloads(values ...any) (p *commonpb.Payloads, err error) 
 
 // FromPayload implements converter.DataConverter.
 func (g *Converter) FromPayload(p *commonpb.Payload, to any) error {
-	return g.decode([]any{to}, func() error { return g.inner.FromPayload(p, to) })
+	return g.decode([]any{to}, []*commonpb.Payload{p}, func() error { return g.inner.FromPayload(p, to) })
 }
 
 // FromPayloads implements converter.DataConverter.
 func (g *Converter) FromPayloads(p *commonpb.Payloads, to ...any) error {
-	return g.decode(to, func() error { return g.inner.FromPayloads(p, to...) })
+	return g.decode(to, p.GetPayloads(), func() error { return g.inner.FromPayloads(p, to...) })
 }
 
 // ToString implements converter.DataConverter.
@@ -158,25 +162,25 @@ func (g *Converter) encode(value any, do func() error) error {
 	return err
 }
 
-func (g *Converter) decode(to []any, do func() error) error {
+func (g *Converter) decode(to []any, payloads []*commonpb.Payload, do func() error) error {
 	err := do()
 	if err == nil {
 		return nil
 	}
 	kind := kindOf(to)
 	switch {
-	case g.at == outside, ofValue(err) && g.at != inTask:
+	case g.at == outside, ofValue(err) && (g.at != inTask || kind == kindSent):
 		return err
 	case g.at == inActivity:
 		return g.wait(to, do, err)
-	case g.at == inTask, kind == kindOwn:
+	case g.at == inTask && kind != kindSent, kind == kindOwn: // the SDK decodes an update in the task
 		g.raise(fmt.Errorf("decode payload: %w", err))
 	case IsPermanent(err):
 	case kind == kindSent:
 		// A sender's payload that never decodes would block all that comes after
-		// it, so it is told from a codec that is down by a control.
-		if err = g.again(do, err); err == nil {
-			return nil
+		// it, so it is told from a codec that is down.
+		if !g.hopeless(to, payloads, err) {
+			g.raise(fmt.Errorf("decode payload: %w", err))
 		}
 	default:
 		g.raise(fmt.Errorf("decode payload: %w", err))

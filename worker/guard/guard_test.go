@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -67,7 +68,7 @@ func decoded(g *Converter, p *commonpb.Payloads, to any) (panicked any, err erro
 func TestEachErrorEndsWhereItBelongs(t *testing.T) {
 	passing := errors.New("the key service does not answer")
 	marked := fmt.Errorf("open: %w", Permanent(errors.New("unknown key 7")))
-	twice := 2
+	once := 1
 	for _, c := range []struct {
 		name  string
 		at    place
@@ -80,10 +81,13 @@ func TestEachErrorEndsWhereItBelongs(t *testing.T) {
 		{"E29 so does one that no later try mends: another worker may have the key", inWorkflow, broken{err: marked}, &onceward.CallResult{}, "panic"},
 		{"E29 a passing error at a user's own type fails the task", inWorkflow, broken{err: passing}, &struct{}{}, "panic"},
 		{"E29 a marked error at a user's own type is the user's", inWorkflow, broken{err: marked}, &struct{}{}, "error"},
-		{"E29 an update that never decodes is refused", inWorkflow, broken{err: passing}, &onceward.Resolve{}, "error"},
+		{"E29 an update that a codec says never decodes is refused", inWorkflow, broken{err: marked}, &onceward.Resolve{}, "error"},
+		{"E29 one that does not decode is tried again: the codec may be down for its key alone", inWorkflow, broken{err: passing}, &onceward.Resolve{}, "panic"},
 		{"E29 an update is tried again while the codec is down", inWorkflow, broken{err: passing, all: true}, &onceward.Resolve{}, "panic"},
-		{"E29 an update that the codec failed twice is taken", inWorkflow, broken{err: passing, left: &twice}, &onceward.Resolve{}, ""},
+		{"E29 an update that the codec fails once is tried again, and taken then", inWorkflow, broken{err: passing, left: &once}, &onceward.Resolve{}, "panic"},
 		{"E29 a signal while the codec is down fails the task", inWorkflow, broken{err: passing, all: true}, &converter.RawValue{}, "panic"},
+		{"E29 so it is where the SDK decodes an update in the task", inTask, broken{err: passing}, &onceward.Resolve{}, "panic"},
+		{"E29 an update there that never decodes is refused", inTask, broken{err: marked}, &onceward.Resolve{}, "error"},
 		{"E29 the SDK's own markers fail the task", inTask, broken{err: marked}, new(string), "panic"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,20 +109,65 @@ func TestEachErrorEndsWhereItBelongs(t *testing.T) {
 }
 
 func TestSignalThatNeverDecodesIsHandedOverAsRefused(t *testing.T) {
-	for name, err := range map[string]error{"E29 marked": Permanent(errors.New("unknown key 7")), "E29 unmarked, while a control passes": errors.New("message authentication failed")} {
-		t.Run(name, func(t *testing.T) {
-			g := New(converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), broken{err: err}))
-			g.at = inWorkflow
-			var raw converter.RawValue
-			// In plain text: a codec that refuses it must not see it taken all the same.
-			if panicked, err := decoded(g, payload(t, onceward.Complete{By: "eve", Text: "done"}), &raw); err != nil || panicked != nil {
-				t.Fatalf("got %v, %v", err, panicked)
-			}
-			if got := raw.Payload(); string(got.GetMetadata()[converter.MetadataEncoding]) != onceward.EncodingRefused || !strings.Contains(string(got.GetData()), err.Error()) {
-				t.Errorf("handed over %v", got)
-			}
-		})
+	refuses := func(t *testing.T, g *Converter, p *commonpb.Payloads, err error) {
+		t.Helper()
+		var raw converter.RawValue
+		// In plain text: a codec that refuses it must not see it taken all the same.
+		if panicked, err := decoded(g, p, &raw); err != nil || panicked != nil {
+			t.Fatalf("got %v, %v", err, panicked)
+		}
+		if got := raw.Payload(); string(got.GetMetadata()[converter.MetadataEncoding]) != onceward.EncodingRefused || !strings.Contains(string(got.GetData()), err.Error()) {
+			t.Errorf("handed over %v", got)
+		}
 	}
+	waits := func(t *testing.T, g *Converter, p *commonpb.Payloads) {
+		t.Helper()
+		if panicked, err := decoded(g, p, &converter.RawValue{}); panicked == nil {
+			t.Fatalf("got %v, want the task to fail", err)
+		}
+	}
+	guarded := func(err error) *Converter {
+		g := New(converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), broken{err: err}))
+		g.at = inWorkflow
+		return g
+	}
+	one, other := onceward.Complete{By: "eve", Text: "done"}, onceward.Complete{By: "eve", Text: "really"}
+	t.Run("E29 marked", func(t *testing.T) {
+		err := Permanent(errors.New("unknown key 7"))
+		refuses(t, guarded(err), payload(t, one), err)
+	})
+	t.Run("E29 unmarked, for as long as a key service may be down for one key", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			err := errors.New("message authentication failed")
+			g := guarded(err)
+			waits(t, g, payload(t, one))
+			time.Sleep(doubtFor - 1)
+			waits(t, g, payload(t, one))
+			waits(t, g, payload(t, other))
+			time.Sleep(1)
+			// The SDK makes a converter for each task.
+			again := g.with(g.inner, inWorkflow, nil)
+			refuses(t, again, payload(t, one), err)
+			refuses(t, again, payload(t, other), err) // the same error: it is no more doubted
+			time.Sleep(provenFor)
+			waits(t, again, payload(t, onceward.Complete{By: "eve", Text: "later"}))
+		})
+	})
+	t.Run("E29 a replay reads from the history what became of it", func(t *testing.T) {
+		err := errors.New("message authentication failed")
+		g := guarded(err)
+		g.replayed = func() bool { return true }
+		refuses(t, g, payload(t, one), err)
+	})
+	t.Run("E29 no more is remembered than is bounded", func(t *testing.T) {
+		var d doubts
+		for i := range 3 * most {
+			d.over([]*commonpb.Payload{{Data: fmt.Append(nil, i)}}, errors.New("message authentication failed"))
+		}
+		if len(d.since) > most {
+			t.Errorf("%d payloads are remembered", len(d.since))
+		}
+	})
 }
 
 func TestJSONOfAnotherTypeIsNoFaultOfTheCodec(t *testing.T) {

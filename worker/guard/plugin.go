@@ -26,6 +26,7 @@ type made struct {
 	options client.Options
 	data    converter.DataConverter // without the guard
 	failure converter.FailureConverter
+	doubts  *doubts
 }
 
 // Plugin returns the client plugin that puts the guard around the client's
@@ -44,7 +45,7 @@ func (*plugin) ConfigureClient(context.Context, client.PluginConfigureClientOpti
 func (p *plugin) NewClient(ctx context.Context, options client.PluginNewClientOptions, next func(context.Context, client.PluginNewClientOptions) error) error {
 	o := &options.ClientOptions
 	if p.made != nil {
-		o.DataConverter = &Converter{inner: p.made.data, at: inTask, made: p.made}
+		o.DataConverter = &Converter{inner: p.made.data, at: inTask, made: p.made, doubts: p.made.doubts}
 		o.FailureConverter = failures{inner: p.made.failure}
 		if p.made.failure == nil {
 			o.FailureConverter = failures{inner: failuresOf(p.made.data, o.DataConverter)}
@@ -68,8 +69,8 @@ func (p *plugin) NewClient(ctx context.Context, options client.PluginNewClientOp
 
 // of returns a copy that knows what its client was made with.
 func (g *Converter) of(m *made) *Converter {
-	m.data = g.inner
-	return &Converter{inner: g.inner, made: m}
+	m.data, m.doubts = g.inner, g.doubts
+	return &Converter{inner: g.inner, made: m, doubts: g.doubts}
 }
 
 // failuresOf is the failure converter of a client that names none. The SDK's own

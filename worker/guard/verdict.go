@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
@@ -94,33 +93,4 @@ func refused(err error) converter.RawValue {
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(onceward.EncodingRefused)},
 		Data:     []byte(onceward.Cut(err.Error(), 300)),
 	})
-}
-
-// controls is how often a control has to pass, and the payload to fail beside it,
-// before the payload is held to be at fault and not the codec: one that fails now
-// and then must not cost a signal.
-const controls = 3
-
-// again tries a payload beside a control of our own. It returns nil if the payload
-// decodes after all, its error if only the payload does not, and panics if the
-// control fails too.
-func (g *Converter) again(do func() error, err error) error {
-	for range controls {
-		if why := g.control(); why != nil {
-			g.raise(fmt.Errorf("decode payload: %w", err))
-		}
-		if err = do(); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func (g *Converter) control() error {
-	var back string
-	p, err := g.inner.ToPayload("onceward")
-	if err != nil {
-		return err
-	}
-	return g.inner.FromPayload(p, &back)
 }
