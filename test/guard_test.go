@@ -13,7 +13,6 @@ import (
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/test/harness"
 	"github.com/onceward/onceward/test/sealed"
-	"github.com/onceward/onceward/worker/config"
 )
 
 // A key service that is down for three seconds delays a run and changes nothing in
@@ -143,23 +142,6 @@ func TestCodecFailsWhileAPersonSpeaks(t *testing.T) {
 	}
 }
 
-// strangerOf returns a client of the bench's server whose key the workers do not
-// have.
-func strangerOf(t *testing.T, b *harness.Bench) client.Client {
-	t.Helper()
-	options, err := config.Temporal{Address: b.Temporal.Address}.Options()
-	if err != nil {
-		t.Fatal(err)
-	}
-	options.DataConverter = sealed.Stranger().Converter()
-	c, err := client.DialContext(b.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
 // replays checks a history with the workers' key alone, and with every key: what a
 // key could not read when it came must not be read by a replay.
 func replays(t *testing.T, h harness.History) {
@@ -184,7 +166,7 @@ func TestSignalUnderAnUnknownKeyBlocksNothing(t *testing.T) {
 		b.StartWorker(false, "--seal", "codec")
 		run := b.StartRefund("run", b.Order())
 		waitsForPerson(b, run, onceward.OutcomeManualCompletion)
-		stranger := strangerOf(t, b)
+		stranger := b.ClientWith(sealed.Stranger().Converter())
 		if err := stranger.SignalWorkflow(b.Context(), run.ID, "", onceward.UpdateComplete, onceward.Complete{By: "eve", Text: "all is well"}); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +188,7 @@ func TestSignalUnderAnUnknownKeyBlocksNothing(t *testing.T) {
 		id := harness.Action(order)
 		waiting := awaitsOperator(b, id)
 		decision := onceward.Resolve{Status: onceward.StatusRejected, By: "ops", Version: waiting.Version}
-		stranger := strangerOf(t, b)
+		stranger := b.ClientWith(sealed.Stranger().Converter())
 		if err := stranger.SignalWorkflow(b.Context(), id.WorkflowID(), "", onceward.UpdateResolve, decision); err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +217,7 @@ func TestSignalUnderAnUnknownKeyBlocksNothing(t *testing.T) {
 		pool := onceward.PoolWorkflowID(b.Queue)
 		healthy := func(onceward.PoolHealth) bool { return true }
 		harness.Until(b, pool, onceward.QueryHealth, "a pool", healthy)
-		stranger := strangerOf(t, b)
+		stranger := b.ClientWith(sealed.Stranger().Converter())
 		for _, signal := range []string{onceward.SignalReport, onceward.SignalRoutes} {
 			if err := stranger.SignalWorkflow(b.Context(), pool, "", signal, onceward.PoolReport{Resource: "a", Reason: "says eve"}); err != nil {
 				t.Fatal(err)

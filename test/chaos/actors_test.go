@@ -48,6 +48,8 @@ var actors = []actor{
 	{name: "cancel a run", weight: 1, act: cancelRun},
 	{name: "cancel an action", weight: 1, act: cancelAction},
 	{name: "spoil a resource", weight: 5, act: spoilResource},
+	{name: "answer what is not to be carried out", weight: 3, act: tellFalsehood},
+	{name: "say what is not to be believed", weight: 2, act: speak},
 	{name: "spoil payments", weight: 4, act: spoilPayments},
 	{name: "spoil the read of payments", weight: 2, act: spoilRead},
 	{name: "put a gateway before payments", weight: 4, act: spoilGateway},

@@ -127,7 +127,8 @@ func (w *world) judgeRun(r *run, truth map[onceward.ActionID]onceward.ActionRece
 	ends := map[onceward.Outcome]bool{
 		onceward.OutcomeCompleted: true, onceward.OutcomeCancelled: r.cancelled, onceward.OutcomeResultDelayed: w.schedule.agent.delayed,
 		// An answer that is cut at the larger limit too ends the run, and says so.
-		onceward.OutcomeFailed: w.cuts && result.Failure != nil && result.Failure.Class == onceward.ClassIncompleteOutput,
+		onceward.OutcomeFailed:      w.cuts && result.Failure != nil && result.Failure.Class == onceward.ClassIncompleteOutput,
+		onceward.OutcomeUnavailable: w.off && strings.HasPrefix(result.Reason, "no route is left"),
 	}
 	if !ends[result.Outcome] {
 		w.t.Errorf("%s ended as %s (%s, %v)", r.ID, result.Outcome, result.Reason, result.Failure)

@@ -41,6 +41,7 @@ func spoilResource(w *world, dice *rand.Rand) (string, func()) {
 		f.Resource = resources[at].Name()
 	}
 	w.cuts = w.cuts || f.Kind == routertest.FaultIncomplete
+	w.off = w.off || f.Kind == routertest.FaultHTML
 	must(w.t, w.bench.Pool.AddFaults(f))
 	return fmt.Sprintf("%s %d, %d times, on %q", f.Kind, f.Status, f.Times, f.Resource), nil
 }

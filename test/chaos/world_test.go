@@ -39,6 +39,7 @@ type world struct {
 	stopped *harness.Worker
 	lasting []lasting
 	cuts    bool // a resource has said that answers are cut at the output limit
+	off     bool // a resource has answered with a page of something else, which switches it off
 }
 
 // run is a run of the agent.

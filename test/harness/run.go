@@ -12,8 +12,10 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/worker/config"
 )
 
 // Run is a run that was started, under one workflow id: resets and
@@ -228,6 +230,23 @@ func (b *Bench) TaskBefore(workflowID, activityType string, n int) int64 {
 
 // In ties a run that is known by its id to a bench.
 func (r *Run) In(b *Bench) *Run { return &Run{ID: r.ID, First: r.First, b: b} }
+
+// ClientWith returns a client of the bench's server with another converter, such
+// as one under a key that no worker has.
+func (b *Bench) ClientWith(dc converter.DataConverter) client.Client {
+	b.t.Helper()
+	options, err := config.Temporal{Address: b.Temporal.Address}.Options()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	options.DataConverter = dc
+	c, err := client.DialContext(b.Context(), options)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(c.Close)
+	return c
+}
 
 // Update sends an update and waits for its end; result may be nil.
 func (b *Bench) Update(workflowID, name string, argument, result any) error {
