@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/onceward/onceward"
@@ -20,9 +21,13 @@ func (a *attempt) readTerminal() *onceward.Failure {
 		return a.judge(answer, err)
 	}
 	f := a.classify(classify.SSE, a.stream.Verdict(), nil)
-	if f.Class == onceward.ClassIncompleteOutput {
+	switch {
+	case f.Class == onceward.ClassIncompleteOutput:
 		f.Phase = onceward.PhaseSettled
 		return a.cutAnswer(f, answer, err)
+	case f.Class == onceward.ClassEmptyOutput && a.stream.Begun():
+		// Its last event alone is empty, with a reason that nobody knows.
+		return a.failure(onceward.ClassInvalidOutput, a.phase(), "the answer ended, and not as a whole one does: "+f.Message)
 	}
 	return f
 }
@@ -89,6 +94,11 @@ func (a *attempt) take(answer wire.Answer) *onceward.Failure {
 		items[i] = item
 	}
 	switch {
+	case answer.Declined && len(answer.Calls) > 0:
+		// The model says no and asks for it all the same: what it was not sure of is
+		// not done, and nobody else is asked to do it.
+		a.notice(fmt.Sprintf("the refusal came with %d calls, none of which is carried out", len(answer.Calls)))
+		return a.failure(onceward.ClassRefusal, onceward.PhaseSettled, cmp.Or(answer.Refusal, "the model refused, and called tools beside it"))
 	case len(answer.Calls) > 0:
 	case answer.Refusal != "":
 		return a.failure(onceward.ClassRefusal, onceward.PhaseSettled, answer.Refusal)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,13 +55,20 @@ func (s *Stream) Answer() (wire.Answer, error) {
 		return wire.Answer{}, fmt.Errorf("read answer: %w", err)
 	}
 	answer, err := wire.ReadAnswer(raw)
-	if err == nil {
-		err = s.mixed
+	if doubt := s.doubtful(); doubt != nil {
+		err = doubt // it says more than that their arguments are not JSON
 	}
 	if s.unserved != "" {
 		answer.Unserved = s.unserved
 	}
-	if len(s.calls) == 0 && (s.finish == "tool_calls" || s.finish == "function_call") && answer.Unserved == "" {
+	switch says := s.unfinished(); {
+	case says == "":
+	case len(s.calls) > 0:
+		answer.Partial = "an answer with " + says
+	default:
+		answer.PartText = "an answer with " + says
+	}
+	if len(s.calls) == 0 && slices.Contains(calling, s.finish) && answer.Unserved == "" {
 		answer.Unserved = "call that the finish reason names and that is not there"
 	}
 	answer.Choices = s.choices

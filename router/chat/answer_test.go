@@ -84,6 +84,65 @@ func TestAnswersBecomeItems(t *testing.T) {
 	}
 }
 
+// Gateways give every call of an answer the number 0, or none, and some no ids: each
+// piece is then a whole call.
+func TestE16CallsOfOneNumberAreToldApart(t *testing.T) {
+	piece := func(at, id, name, arguments string) string {
+		member := func(key, value string) string {
+			if value == "" {
+				return ""
+			}
+			return `"` + key + `":` + value + `,`
+		}
+		return `{` + member("index", at) + member("id", id) + `"function":{` + member("name", name) + `"arguments":` + arguments + `}}`
+	}
+	calls := func(pieces ...string) string { return delta(`{"tool_calls":[` + strings.Join(pieces, ",") + `]}`) }
+	f1, f2, g3 := `f{"x":1}`, `f{"x":2}`, `g{"y":3}`
+	for name, c := range map[string]struct {
+		events []string
+		want   string // names and arguments; "": refused
+	}{
+		"all numbered 0, no ids, one an event":             {[]string{calls(piece("0", "", `"f"`, `"{\"x\":1}"`)), calls(piece("0", "", `"g"`, `"{\"y\":3}"`))}, f1 + g3},
+		"all numbered 0, no ids, all in one event":         {[]string{calls(piece("0", "", `"f"`, `"{\"x\":1}"`), piece("0", "", `"g"`, `"{\"y\":3}"`))}, f1 + g3},
+		"all numbered 0, empty ids, one tool":              {[]string{calls(piece("0", `""`, `"f"`, `"{\"x\":1}"`)), calls(piece("0", `""`, `"f"`, `"{\"x\":2}"`))}, f1 + f2},
+		"no numbers, no ids":                               {[]string{calls(piece("", "", `"f"`, `"{\"x\":1}"`)), calls(piece("", "", `"f"`, `"{\"x\":2}"`)), calls(piece("", "", `"g"`, `{"y":3}`))}, f1 + f2 + g3},
+		"no numbers, null ids, objects":                    {[]string{calls(piece("null", "null", `"f"`, `{"x":1}`)), calls(piece("null", "null", `"f"`, `{"x":2}`))}, f1 + f2},
+		"one id for all":                                   {[]string{calls(piece("0", `"a"`, `"f"`, `"{\"x\":1}"`)), calls(piece("0", `"a"`, `"f"`, `"{\"x\":2}"`))}, ""},
+		"the same call twice under one id is one":          {[]string{calls(piece("0", `"a"`, `"f"`, `"{\"x\":1}"`)), calls(piece("0", `"a"`, `"f"`, `"{\"x\":1}"`))}, f1},
+		"the second in pieces":                             {[]string{calls(piece("0", "", `"f"`, `"{\"x\":1}"`)), calls(piece("0", "", `"g"`, `""`)), calls(piece("0", "", "", `"{\"y\""`)), calls(piece("0", "", "", `":3}"`))}, f1 + g3},
+		"both in pieces":                                   {[]string{calls(piece("0", "", `"f"`, `"{\"x\""`)), calls(piece("0", "", "", `":1} "`)), calls(piece("0", "", `"f"`, `"{\"x\":"`)), calls(piece("0", "", "", `"2}"`))}, f1 + f2},
+		"a name in every piece":                            {[]string{calls(piece("0", "", `"f"`, `"{\"x\""`)), calls(piece("0", "", `"f"`, `":1}"`)), calls(piece("0", "", `"f"`, `""`))}, f1},
+		"a nested object in a piece of its own":            {[]string{calls(piece("0", "", `"f"`, `"{\"x\":"`)), calls(piece("0", "", `"f"`, `"{\"z\":1}"`)), calls(piece("0", "", `"f"`, `"}"`))}, `f{"x":{"z":1}}`},
+		"pieces in turns, told by their ids":               {[]string{calls(piece("0", `"a"`, `"f"`, `"{\"x\":"`)), calls(piece("0", `"b"`, `"g"`, `"{\"y\":"`)), calls(piece("0", `"a"`, "", `"1}"`)), calls(piece("0", `"b"`, "", `"3}"`))}, f1 + g3},
+		"pieces in turns, told by their ids alone":         {[]string{calls(piece("", `"a"`, `"f"`, `"{\"x\":"`)), calls(piece("", `"b"`, `"g"`, `"{\"y\":"`)), calls(piece("", `"a"`, "", `"1}"`)), calls(piece("", `"b"`, "", `"3}"`))}, f1 + g3},
+		"more arguments without a name are of nobody":      {[]string{calls(piece("0", "", `"f"`, `"{\"x\":1}"`)), calls(piece("0", "", "", `"{\"x\":2}"`))}, ""},
+		"a blank after the arguments is nothing":           {[]string{calls(piece("0", "", `"f"`, `"{\"x\":1}"`)), calls(piece("0", "", "", `" \n"`))}, f1},
+		"another name before the arguments are whole":      {[]string{calls(piece("0", "", `"f"`, `"{\"x\":"`)), calls(piece("0", "", `"g"`, `"1}"`))}, ""},
+		"another name without arguments is no call":        {[]string{calls(piece("0", "", `"f"`, `"{\"x\":1}"`)), calls(piece("0", "", `"g"`, `""`))}, ""},
+		"another name with an id and without arguments":    {[]string{calls(piece("0", `"a"`, `"f"`, `"{\"x\":1}"`)), calls(piece("0", `"b"`, `"g"`, `""`))}, f1 + "g{}"},
+		"a message of calls without numbers and ids":       {[]string{`{"choices":[{"message":{"tool_calls":[` + piece("", "", `"f"`, `""`) + `,` + piece("", "", `"f"`, `"{\"x\":2}"`) + `]},"finish_reason":"tool_calls"}]}`}, "f{}" + f2},
+		"a message of calls that are all numbered 0":       {[]string{`{"choices":[{"message":{"tool_calls":[` + piece("0", "", `"f"`, `"{\"x\":"`) + `,` + piece("0", "", `"f"`, `"2}"`) + `]},"finish_reason":"tool_calls"}]}`}, ""},
+		"two that are cut do not become one that is whole": {[]string{calls(piece("0", `"a"`, `"f"`, `"{\"x\":"`)), calls(piece("0", `"b"`, `"f"`, `"1}"`))}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := c.events
+			if !strings.Contains(events[0], "finish_reason") {
+				events = append(events, asked)
+			}
+			a, err := stream(t, events...).Answer()
+			var got strings.Builder
+			ids := map[string]bool{}
+			for _, call := range a.Calls {
+				got.WriteString(call.Name + strings.TrimSpace(call.Arguments))
+				ids[call.CallID] = true
+			}
+			if c.want == "" && err == nil || c.want != "" && (err != nil || got.String() != c.want || len(ids) != len(a.Calls)) {
+				t.Errorf("got %s with %d ids, %v", &got, len(ids), err)
+			}
+		})
+	}
+}
+
 func TestCallsWithoutIDsGetDifferentOnes(t *testing.T) {
 	one := delta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f","arguments":"{}"}}]}`)
 	a, err := stream(t, one, asked).Answer()

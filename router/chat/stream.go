@@ -2,11 +2,13 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/onceward/onceward/router/classify"
 	"github.com/onceward/onceward/router/wire"
 )
 
@@ -27,17 +29,13 @@ type Stream struct {
 	usage   json.RawMessage
 	mixed   error // the pieces of calls do not fit together
 
+	cut     string // a status that says that the answer is not whole
+	running string // the last status, where it says that the answer is being made
+
 	streamed bool   // some of it came in pieces
+	zeros    bool   // usage of zeros came before the end
 	unserved string // a call of a kind that nothing can answer
 	choices  int    // answers beside the one that was asked for
-}
-
-// call is a tool call while its pieces are being collected.
-type call struct {
-	index     int
-	custom    bool // of a custom tool: arguments is its free text
-	id, name  string
-	arguments []byte
 }
 
 type chunk struct {
@@ -47,12 +45,25 @@ type chunk struct {
 	Type    any             `json:"type"`
 	Error   json.RawMessage `json:"error"`
 	Usage   json.RawMessage `json:"usage"`
-	Choices []struct {
-		Index   int    `json:"index"`
-		Delta   *piece `json:"delta"`
-		Message *piece `json:"message"`
-		Finish  string `json:"finish_reason"`
-	} `json:"choices"`
+	Status  any             `json:"status"`
+	Choices []choice        `json:"choices"`
+}
+
+// choice is one of the answers, or a piece of it.
+type choice struct {
+	Index   int    `json:"index"`
+	Delta   *piece `json:"delta"`
+	Message *piece `json:"message"`
+	Finish  string `json:"finish_reason"`
+	state   wire.State
+}
+
+// UnmarshalJSON reads the statuses of a choice along with it: hosts put them on the
+// message, its parts and its calls, where this API has none.
+func (c *choice) UnmarshalJSON(raw []byte) error {
+	type plain choice
+	c.state = wire.StateOf(raw)
+	return json.Unmarshal(raw, (*plain)(c))
 }
 
 // piece is a part of what the model says, or all of it.
@@ -63,20 +74,6 @@ type piece struct {
 	ReasoningContent json.RawMessage `json:"reasoning_content"` // the same, of others
 	ToolCalls        []callPiece     `json:"tool_calls"`
 	FunctionCall     json.RawMessage `json:"function_call"` // of the API before tool_calls
-}
-
-type callPiece struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"function"`
-	Type   string `json:"type"`
-	Custom struct {
-		Name  string          `json:"name"`
-		Input json.RawMessage `json:"input"`
-	} `json:"custom"`
 }
 
 // Add takes one event. It returns true with the one that ends the stream: the
@@ -100,9 +97,8 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 	if s.events == 1 {
 		s.steps++
 	}
-	if filled(c.Usage) {
-		s.steps++
-		s.usage = c.Usage // json made a copy of it
+	if status, _ := c.Status.(string); slices.Contains(broken, strings.ToLower(status)) {
+		s.cut = cmp.Or(s.cut, "status "+status)
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -111,18 +107,21 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 		}
 		switch {
 		case choice.Delta != nil:
-			s.say(choice.Delta)
+			s.say(choice.Delta, false)
 			s.streamed = s.begun
 		case choice.Message != nil:
 			s.repeat(choice.Message)
 		}
-		if choice.Finish != "" {
+		s.told(choice.state)
+		finish := classify.Reason(choice.Finish)
+		if finish != "" {
 			s.steps++
 		}
-		if choice.Finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
-			s.finish, s.verdict = choice.Finish, bytes.Clone(ev.Data)
+		if finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
+			s.finish, s.verdict = finish, bytes.Clone(ev.Data)
 		}
 	}
+	s.count(c.Usage) // after the reason: what comes with the end was not told before it
 	if wire.Tells(bytes.TrimSpace(c.Error)) || ev.Name == "error" || c.Object == "error" || c.Type == "error" {
 		s.failed, s.verdict = true, bytes.Clone(ev.Data)
 		return true, nil
@@ -143,7 +142,31 @@ func (s *Stream) repeat(whole *piece) {
 	if len(s.calls) > 0 {
 		rest.ToolCalls, rest.FunctionCall = nil, nil // under whatever id, it is the same call
 	}
-	s.say(&rest)
+	s.say(&rest, true)
+}
+
+// broken are the words of a whole body that spoil it. This API has no status there,
+// and gateways write other things under that name.
+var broken = []string{"incomplete", "failed", "cancelled", "canceled"}
+
+// told notes what a piece says of how far the answer has come. What spoils it is
+// never taken back, and of the rest the last word counts.
+func (s *Stream) told(state wire.State) {
+	if s.cut == "" {
+		s.cut = state.Cut
+	}
+	if state.Told {
+		s.running = state.Running
+	}
+}
+
+// unfinished says what of the answer is not complete, or "".
+func (s *Stream) unfinished() string {
+	says := s.cut
+	for _, c := range s.calls {
+		says = cmp.Or(says, c.running)
+	}
+	return cmp.Or(says, s.running)
 }
 
 // step notes a piece of the answer.
@@ -152,7 +175,8 @@ func (s *Stream) step() {
 	s.steps++
 }
 
-func (s *Stream) say(p *piece) {
+// say takes a piece of the answer. In a whole one each call is a call of its own.
+func (s *Stream) say(p *piece, whole bool) {
 	if filled(p.FunctionCall) {
 		s.begun, s.unserved = true, "call function_call of the older form"
 	}
@@ -174,51 +198,8 @@ func (s *Stream) say(p *piece) {
 	}
 	for _, tc := range p.ToolCalls {
 		s.step()
-		s.call(tc)
+		s.call(tc, whole)
 	}
-}
-
-// call adds a piece to the call it belongs to. Some hosts leave the index out or
-// number every call 0, so that a new id with a name begins a new call as well.
-func (s *Stream) call(p callPiece) {
-	var to *call
-	for _, c := range s.calls {
-		if p.Index != nil && c.index == *p.Index {
-			to = c // the last of the number, which is the one being written
-		}
-	}
-	if p.Index == nil && len(s.calls) > 0 {
-		to = s.calls[len(s.calls)-1]
-	}
-	if p.Function.Name == "" && p.Custom.Name != "" {
-		p.Function.Name = p.Custom.Name
-	}
-	fresh := p.ID != "" && p.Function.Name != ""
-	if to == nil || fresh && to.id != "" && to.id != p.ID {
-		to = &call{index: len(s.calls), id: p.ID}
-		if p.Index != nil {
-			to.index = *p.Index
-		}
-		s.calls = append(s.calls, to)
-	}
-	if to.id == "" {
-		to.id = p.ID
-	}
-	switch name := p.Function.Name; {
-	case to.name == "":
-		to.name = name
-	case name != "" && name != to.name:
-		s.mixed = fmt.Errorf("read call: %s and %s have the same number", to.name, name)
-	}
-	switch p.Type {
-	case "", "function":
-	case "custom":
-		to.custom = true
-	default:
-		s.unserved = "tool call of type " + p.Type
-	}
-	to.arguments = append(to.arguments, argumentText(p.Function.Arguments)...)
-	to.arguments = append(to.arguments, argumentText(p.Custom.Input)...)
 }
 
 // callInside returns the kind of a call among the parts of a message. They are not
@@ -236,18 +217,6 @@ func callInside(content json.RawMessage) string {
 		}
 	}
 	return ""
-}
-
-// argumentText returns a piece of arguments; some hosts send the object itself.
-func argumentText(value json.RawMessage) string {
-	var s string
-	switch {
-	case !filled(value):
-		return ""
-	case value[0] == '"' && json.Unmarshal(value, &s) == nil:
-		return s
-	}
-	return string(value)
 }
 
 // plain returns the text and the refusal of content that is a string or a list of
@@ -299,17 +268,38 @@ func (s *Stream) Begun() bool { return s.begun }
 // Usage and the end mark may still come.
 func (s *Stream) Ended() bool { return s.failed || s.finish != "" }
 
-// completed are the finish reasons of a whole answer.
-var completed = []string{"stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "eos"}
+// completed are the finish reasons of a whole answer, as classify.Reason writes
+// them. Only what can mean nothing else is here: any other reason fails the
+// attempt, because a reason that nobody knows can be that of a cut.
+var completed = append([]string{"stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "completed"}, calling...)
+
+// calling are those that name calls.
+var calling = []string{"tool_calls", "tool_call", "tool_use", "function_call"}
 
 // Completed reports whether the answer came to its own end.
 func (s *Stream) Completed() bool { return !s.failed && slices.Contains(completed, s.finish) }
 
+// count takes usage. Some hosts send zeros until they know, and some again after
+// they did, so that zeros never replace a count.
+func (s *Stream) count(usage json.RawMessage) {
+	if !filled(usage) {
+		return
+	}
+	s.steps++
+	zero := wire.Uncounted(usage)
+	if zero && s.usage != nil {
+		return
+	}
+	s.zeros = s.zeros || zero && s.finish == ""
+	s.usage = usage // json made a copy of it
+}
+
 // Doubt says why the end of a completed stream is not believed, or "": a gateway
 // whose upstream broke makes an end up, and cannot know what was used. Many hosts
-// send no usage, so that only one that claims to be nothing proves it.
+// send no usage and some send zeros all along, so that only an end that is the
+// first to claim that nothing was used proves it.
 func (s *Stream) Doubt(answer wire.Answer) string {
-	if s.streamed && answer.Zero {
+	if s.streamed && answer.Zero && !s.zeros {
 		return "the end says that nothing was used, after output had come"
 	}
 	return ""

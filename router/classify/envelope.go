@@ -196,7 +196,7 @@ func (e *envelope) onString(s *scanner, z zone, key string, raw []byte, escaped 
 		e.onHeaderString(key, raw)
 	case zReasons:
 		if key == "reason" {
-			e.reason = lowered(raw)
+			e.reason = reasonOf(raw)
 		}
 	case zPrompt:
 		if key == "blockreason" {
@@ -258,7 +258,7 @@ func (e *envelope) onErrorString(s *scanner, z zone, key string, raw []byte, esc
 	case "request_id", "requestid":
 		e.requestID = string(clipBytes(raw, 128))
 	case "stop_reason", "stopreason":
-		e.reason = "stop_" + lowered(raw)
+		e.reason = "stop_" + reasonOf(raw)
 	case "output_text", "content":
 		e.contentKey = true
 		e.sawText = e.sawText || !blank(raw)
@@ -294,7 +294,7 @@ func (e *envelope) onAnswerString(z zone, key string, raw []byte) {
 	case zChoice, zCand:
 		switch key {
 		case "finish_reason", "finishreason":
-			e.reason = "finish_" + lowered(raw)
+			e.reason = "finish_" + reasonOf(raw)
 		case "text":
 			e.sawText = e.sawText || !blank(raw)
 		}
@@ -384,6 +384,8 @@ func (e *envelope) errorText() bool {
 }
 
 func lowered(raw []byte) string { return strings.ToLower(string(clipBytes(raw, 64))) }
+
+func reasonOf(raw []byte) string { return Reason(string(clipBytes(raw, 64))) }
 
 func blank(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {

@@ -230,19 +230,40 @@ func credentialName(n string) bool {
 }
 
 // LooksSecret reports whether a text has the shape of a credential: a known
-// beginning, a scheme of HTTP before it, or a long run of letters and digits.
-// Many credentials have no shape.
+// beginning, a scheme of HTTP before it, a password before a host, or a long run
+// of letters and digits. Many credentials have no shape. The address of a person
+// is none, although Redact takes it out.
 func LooksSecret(s string) bool {
 	scheme, _, ok := strings.Cut(s, " ")
 	if ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic")) {
 		return true
 	}
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
-		if redactWord(word, false) != word {
+		if !address(word) && redactWord(word, false) != word {
 			return true
 		}
 	}
 	return false
+}
+
+// address reports a word that is an e-mail address, as a From header or a
+// User-Agent has it, or a name with a version behind an @. What is before the @
+// is no credential by its own shape.
+func address(w string) bool {
+	w = strings.Trim(w, "<>()[]\"'+.")
+	if scheme, rest, ok := strings.Cut(w, ":"); ok && strings.EqualFold(scheme, "mailto") {
+		w = rest
+	}
+	local, domain, ok := strings.Cut(w, "@")
+	if !ok || local == "" || domain == "" || hasKeyPrefix(local) || longSecret(local) || longSecret(domain) || hasKeyPrefix(domain) {
+		return false
+	}
+	plain := func(s, more string) bool {
+		return !strings.ContainsFunc(s, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(more, r)
+		})
+	}
+	return plain(local, "._%+-") && plain(domain, ".-")
 }
 
 // CredentialName reports whether a name says that its value is a credential.

@@ -43,7 +43,7 @@ var answerRules = []rule{
 	{class: onceward.ClassRefusal, when: func(e *envelope) bool { return answered(e) && e.sawRefusal }},
 	{class: onceward.ClassContextLength, when: reasonIs("model_context_window_exceeded", "context_length_exceeded", "model_length")},
 	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool {
-		return !e.hasError && (e.respStatus == "incomplete" || reasonIs("max_output_tokens", "max_tokens", "length", "max_messages", "steered", "pause_turn", "model_length")(e))
+		return !e.hasError && (e.respStatus == "incomplete" || reasonIs("max_output_tokens", "max_tokens", "max_completion_tokens", "max_new_tokens", "max_length", "length", "max_messages", "steered", "pause_turn", "model_length")(e))
 	}},
 	{class: onceward.ClassServerError, when: reasonIs("error", "error_limit", "network_error", "engine_error", "insufficient_system_resource")},
 	{class: onceward.ClassInvalidOutput, when: reasonIs("malformed_function_call", "unexpected_tool_call", "malformed_response", "other", "too_many_tool_calls", "no_image", "missing_thought_signature")},
@@ -77,7 +77,7 @@ var answerRules = []rule{
 
 func (e *envelope) terminalType() bool {
 	switch e.typ {
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error", "message_stop", "response.error":
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.canceled", "response.done", "error", "message_stop", "response.error":
 		return true
 	}
 	return false
@@ -86,9 +86,9 @@ func (e *envelope) terminalType() bool {
 // failedTerminal reports whether the bytes end a response as a failure.
 func (e *envelope) failedTerminal() bool {
 	switch e.typ {
-	case "response.failed", "response.incomplete", "response.cancelled", "response.error", "error":
+	case "response.failed", "response.incomplete", "response.cancelled", "response.canceled", "response.error", "error":
 		return true
-	case "response.completed":
+	case "response.completed", "response.done":
 		return e.hasError || e.respStatus == "failed" || e.respStatus == "incomplete"
 	}
 	if e.typ != "" && strings.HasPrefix(e.typ, "response.") && !e.hasError {

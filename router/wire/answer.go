@@ -165,6 +165,7 @@ type output struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`
 	Content []part `json:"content"`
+	Refusal string `json:"refusal"` // of hosts that write messages as chat completions do
 }
 
 // part is a part of a message.
@@ -190,6 +191,8 @@ func readOutput(raw []byte) (output, error) {
 		case "content":
 			o.Content = nil
 			return elements(value, o.part)
+		case "refusal":
+			return setText(&o.Refusal, value)
 		}
 		return true
 	}) {
@@ -236,6 +239,7 @@ func (a *Answer) index() error {
 					refusal.WriteString(part.Refusal)
 				}
 			}
+			refusal.WriteString(item.Refusal)
 			a.Refusal = refusal.String()
 			if text.Len() > 0 {
 				a.Messages = append(a.Messages, text.String())

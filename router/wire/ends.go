@@ -2,20 +2,23 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // about is what an event says of the item that it is about.
-type about struct{ index, id, item, delta, response []byte }
+type about struct{ index, id, item, part, delta, response []byte }
 
 // piece is what came of one item before the end of the stream.
 type piece struct {
 	index  int // -1: the host gave none
 	id     string
 	typ    string
-	status string // of output_item.done
+	cut    string // what an event that ends it or a part of it says, where that is not complete
 	deltas bool   // something of it came
+	said   bool   // and was not blank
 	args   bool   // some of its arguments
 	closed bool   // its content had an event that ends it
 	done   bool   // output_item.done came
@@ -26,42 +29,72 @@ type piece struct {
 type pieces struct {
 	list    []piece
 	named   bool // response.created or a later event named the response
+	refused bool // a piece of a refusal came
 	partial bool // an item was begun before it was there as a whole
 }
 
 // maxPieces bounds what is followed; no answer has more items.
 const maxPieces = 4096
 
-func (p *pieces) see(typ []byte, at about) {
+func (p *pieces) see(typ []byte, at about, event []byte) {
 	switch {
 	case string(typ) == "response.output_item.added":
 		p.partial = true
-		p.of(at)
+		it := p.of(at)
+		it.said = it.said || it.typ != "message" || !hollow(at.item)
 	case string(typ) == "response.output_item.done":
 		it := p.of(at)
-		it.done, it.status = true, text(member(at.item, "status"))
+		it.done, it.said, it.cut = true, true, cmp.Or(it.cut, StateOf(event).Cut)
+		p.refused = p.refused || declines(at.item)
 	case bytes.HasSuffix(typ, delta):
 		p.partial = true
 		it := p.of(at)
 		it.deltas = true // most events of an answer
-		if kind := kindOfDelta(typ); it.typ == "" {
+		it.said = it.said || !empty(at.delta)
+		if kind := kindOf(typ); it.typ == "" {
 			it.typ = kind
 		}
 		if bytes.Contains(typ, argumentsOf) && len(bytes.TrimSpace(inside(at.delta))) > 0 {
 			it.args = true
 		}
-	case bytes.HasSuffix(typ, doneEvent) && len(at.index)+len(at.id) > 0:
-		p.of(at).closed = true
+		p.refused = p.refused || bytes.Contains(typ, ofRefusal) && !empty(at.delta)
+	case bytes.HasSuffix(typ, doneEvent) && bytes.HasPrefix(typ, ofAnswer) && string(typ) != finishedEvent:
+		cut := StateOf(event).Cut
+		if cut == "" && len(at.index)+len(at.id) == 0 {
+			return
+		}
+		it := p.of(at)
+		it.closed, it.cut = true, cmp.Or(it.cut, cut)
+		if kind := kindOf(typ); cut != "" && it.typ == "" {
+			it.typ = kind
+		}
+		p.refused = p.refused || declines(event) || declines(at.part)
 	case len(at.response) > 0 && !p.named:
 		p.named = !empty(member(at.response, "id"))
 	}
 }
 
-var doneEvent, argumentsOf = []byte(".done"), []byte("function_call_arguments")
+// hollow reports whether a message is there without saying anything.
+func hollow(message []byte) bool {
+	content := member(message, "content")
+	if empty(content) {
+		return true
+	}
+	blank := true
+	return elements(content, func(part []byte) bool {
+		var o output
+		o.part(part)
+		p := o.Content[0]
+		blank = blank && p.Text+p.Refusal == "" && (p.Type == "output_text" || p.Type == "text" || p.Type == "refusal")
+		return blank
+	}) && blank
+}
 
-// kindOfDelta names the type of the item that a delta is of, "" for what an answer
-// can do without.
-func kindOfDelta(typ []byte) string {
+var doneEvent, argumentsOf, ofRefusal = []byte(".done"), []byte("function_call_arguments"), []byte("refusal")
+
+// kindOf names the type of the item that a delta or its end is of, "" for what an
+// answer can do without.
+func kindOf(typ []byte) string {
 	switch {
 	case bytes.Contains(typ, argumentsOf):
 		return "function_call"
@@ -114,6 +147,9 @@ func (it piece) needed() bool { return it.typ != "" && it.typ != "reasoning" }
 // cannot know is what was used. Some hosts end a good stream with an empty
 // snapshot, others count nothing, so that one of the two alone proves nothing.
 func (s *Stream) Doubt(a Answer) string {
+	if s.terminal == finishedEvent && word(member(s.response, "status")) != "completed" {
+		return "the event " + finishedEvent + " ends it without a status"
+	}
 	counted := a.Stated > 0
 	filled := !empty(member(s.response, "output"))
 	var open, closedByOther bool
@@ -122,8 +158,8 @@ func (s *Stream) Doubt(a Answer) string {
 		if it.args {
 			args++
 		}
-		if !it.needed() {
-			continue
+		if !it.needed() || filled && it.typ == "message" && !it.said {
+			continue // a message that was announced and left empty: the end knows whether there was one
 		}
 		begun[it.typ]++
 		open = open || !it.done
@@ -164,17 +200,17 @@ func (s *Stream) Doubt(a Answer) string {
 }
 
 // marked adds what the stream said of items: one that its host called cut while it
-// was streamed is not made whole by an end that says nothing of it.
+// was streamed is not made whole by an end that says nothing of it, and a refusal
+// is not taken back. An item that was only in progress is what its end says.
 func (p *pieces) marked(r *Remarks) {
+	r.Declined = r.Declined || p.refused
 	for _, it := range p.list {
-		if it.status != "incomplete" && it.status != "failed" && it.status != "cancelled" {
-			continue
-		}
-		switch it.typ {
-		case "message":
-			r.PartText = "a message that was streamed as " + it.status
-		case "function_call", customCall:
-			r.Partial = "an item " + it.typ + " that was streamed as " + it.status
+		switch {
+		case it.cut == "", slices.Contains(selfContained, it.typ):
+		case it.typ == "message":
+			r.PartText = "a message that was streamed with " + it.cut
+		default:
+			r.Partial = strings.TrimSpace("an item "+it.typ) + " that was streamed with " + it.cut
 		}
 	}
 }

@@ -16,6 +16,7 @@ type Remarks struct {
 	Hosted     []string // kinds of tools that the host ran by itself
 	PartHosted bool     // one of these did not come to its end
 	Strange    []string // kinds of items that nobody asked for
+	Declined   bool     // a message refuses, whatever stands beside it
 	Choices    int      // answers beside the one that was asked for
 	Bare       bool     // reasoning came without encrypted content
 	Stated     int      // output tokens as the host wrote them, before they were settled
@@ -64,6 +65,7 @@ func (a *Answer) survey(response []byte) {
 // look judges one item by its kind and its status.
 func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 	hosted := false
+	a.Declined = a.Declined || declines(raw)
 	switch {
 	case h.Type == "message" || h.Type == "" && !callLike("", raw):
 		if kind := callInside(raw); kind != "" {
@@ -84,15 +86,14 @@ func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 	case !slices.Contains(a.Strange, h.Type):
 		a.Strange = append(a.Strange, h.Type)
 	}
-	status, bad := statusOf(raw)
-	switch {
-	case !bad:
+	switch says := StateOf(raw).unfinished(); {
+	case says == "":
 	case hosted:
 		a.PartHosted = true // its host made the text with or without it
 	case h.Type == "message" || h.Type == "":
-		a.PartText = "a message with status " + status
+		a.PartText = "a message with " + says
 	default:
-		a.Partial = fmt.Sprintf("an item %s with status %s", h.Type, status)
+		a.Partial = fmt.Sprintf("an item %s with %s", h.Type, says)
 	}
 }
 
@@ -136,17 +137,26 @@ func callInside(message []byte) string {
 	return kind
 }
 
-// statusOf returns a status that says that the item is not complete. A key that
-// comes twice counts with its worse value: readers disagree about which one holds.
-func statusOf(item []byte) (status string, bad bool) {
-	members(item, func(key, value []byte) bool {
-		if string(nameOf(key)) != "status" || string(value) == "null" || string(value) == `""` || string(value) == `"completed"` {
-			return true
-		}
-		status, bad = string(value[:min(len(value), 40)]), true
-		return true
-	})
-	return status, bad
+// declines reports whether an item refuses: as a whole, or in one of its parts.
+func declines(item []byte) bool {
+	found := false
+	look := func(piece []byte) bool {
+		members(piece, func(key, value []byte) bool {
+			switch string(nameOf(key)) {
+			case "refusal":
+				found = found || !empty(value)
+			case "type":
+				found = found || word(value) == "refusal"
+			}
+			return !found
+		})
+		return !found
+	}
+	look(item)
+	if content := member(item, "content"); len(content) > 0 && content[0] == '[' {
+		elements(content, look)
+	}
+	return found
 }
 
 // nameOf returns a key as encoding/json matches it: with escapes and capitals

@@ -51,7 +51,7 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 	whole := members(ev.Data, func(key, value []byte) bool {
 		switch string(key) {
 		case "type":
-			typ = inside(value)
+			typ = typeOf(value)
 		case "output_index":
 			at.index = value
 		case "item_id":
@@ -60,6 +60,8 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 			at.item = value
 		case "delta":
 			at.delta = value
+		case "part":
+			at.part = value
 		case "response":
 			at.response = value
 		case "error":
@@ -71,15 +73,15 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		return false, fmt.Errorf("read event %d: not a JSON object", s.Events)
 	}
 	if len(typ) == 0 {
-		typ = []byte(ev.Name)
+		typ = bytes.ToLower(bytes.TrimSpace([]byte(ev.Name)))
 	}
 	if len(typ) == 0 && failed {
 		typ = []byte("error") // some hosts send the bare error object of a JSON answer
 	}
-	s.pieces.see(typ, at)
+	s.pieces.see(typ, at, ev.Data)
 	s.step(typ)
 	switch string(typ) {
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "error":
+	case completedEvent, finishedEvent, "response.incomplete", "response.failed", "response.cancelled", "response.canceled", "response.error", "error":
 		if !json.Valid(ev.Data) {
 			return false, fmt.Errorf("read event %d: broken JSON", s.Events)
 		}
@@ -98,6 +100,24 @@ func (s *Stream) Add(ev Event) (terminal bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// The events that end an answer well. Some gateways write the second, which other
+// APIs end every response with: only its status says how.
+const (
+	completedEvent = "response.completed"
+	finishedEvent  = "response.done"
+)
+
+// typeOf returns the type of an event in small letters: a terminal one that is
+// not known as such would be waited for until the clocks run out.
+func typeOf(value []byte) []byte {
+	for _, c := range value {
+		if c >= 'A' && c <= 'Z' || c == '\\' || c == ' ' {
+			return []byte(word(value))
+		}
+	}
+	return inside(value)
 }
 
 // delta ends the type of every event that carries a piece of the answer.
@@ -147,16 +167,16 @@ func readDone(data []byte) (index int, item json.RawMessage, err error) {
 	return index, done.Item, nil
 }
 
-// Completed reports whether the answer ended as response.completed, and its
-// snapshot says nothing else.
-func (s *Stream) Completed() bool {
-	return s.terminal == "response.completed" && !Flawed(s.event) && Whole(s.response)
-}
+// Completed reports whether the answer ended as a completed one, and its snapshot
+// says nothing else.
+func (s *Stream) Completed() bool { return s.good() && !Flawed(s.event) && Whole(s.response) }
+
+func (s *Stream) good() bool { return s.terminal == completedEvent || s.terminal == finishedEvent }
 
 // Verdict returns what is to be classified when the answer did not complete:
 // the terminal event, or the response in it where the event claims a success.
 func (s *Stream) Verdict() []byte {
-	if s.terminal == "response.completed" {
+	if s.good() && !Whole(s.response) {
 		return s.response
 	}
 	return s.event

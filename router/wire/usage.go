@@ -140,16 +140,27 @@ func (u usage) settle() (onceward.Usage, []string) {
 	}, notes
 }
 
+// readUsage reads valid JSON; what is no object says nothing.
+func readUsage(raw json.RawMessage) (u usage) {
+	if raw[0] == '{' {
+		u.read(raw, false)
+	}
+	return u
+}
+
+// zero reports counts that are there, and all zero.
+func (u usage) zero() bool { return u.stated && u.input == 0 && u.output == 0 && u.wrong == "" }
+
+// Uncounted reports a usage object whose counts are all zero.
+func Uncounted(raw json.RawMessage) bool { return !empty(raw) && readUsage(raw).zero() }
+
 // count sets the usage of an answer.
 func (a *Answer) count(raw json.RawMessage) {
 	if empty(raw) {
 		return
 	}
-	var u usage
-	if raw[0] == '{' {
-		u.read(raw, false)
-	}
-	a.Stated, a.Zero = u.output, u.stated && u.input == 0 && u.output == 0 && u.wrong == ""
+	u := readUsage(raw)
+	a.Stated, a.Zero = u.output, u.zero()
 	a.Usage, a.UsageNotes = u.settle()
 	if in, out := a.Usage.InputTokens, a.Usage.OutputTokens; a.Usage.Known && (in == 0 || out == 0 && len(a.Items) > 0) {
 		a.Usage.Known = false
