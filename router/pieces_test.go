@@ -73,6 +73,8 @@ func TestPiecesThatAreNotWholeAreFailedAttempts(t *testing.T) {
 		"E09 a chat call that was in progress to the end":                 {chat: true, events: []string{chatPiece(chatCall(`"status":"in_progress",`)), chatEnds("tool_calls"), "[DONE]"}, class: bad},
 		"E09 a chat call that was in progress and is completed":           {chat: true, events: []string{chatPiece(chatCall(`"status":"in_progress",`)), chatPiece(`{"tool_calls":[{"index":0,"status":"completed"}]}`), chatEnds("tool_calls"), "[DONE]"}, text: "hi", calls: 1},
 		"E09 a chat body with another status beside it":                   {chat: true, body: `{"status":"success",` + chatEnd(chatCall(""), "tool_calls", chatUsed)[1:], text: "hi", calls: 1},
+		"E06 a chat that the upstream has cut":                            {chat: true, body: strings.Replace(chatEnd(chatCall(""), "tool_calls", chatUsed), `"finish_reason"`, `"native_finish_reason":"MAX_TOKENS","finish_reason"`, 1), class: bad, tells: "MAX_TOKENS"},
+		"E06 a chat whose upstream says it in other words":                {chat: true, body: strings.Replace(chatEnd(chatCall(""), "tool_calls", chatUsed), `"finish_reason"`, `"native_finish_reason":"tool_use_end","finish_reason"`, 1), text: "hi", calls: 1},
 		"E06 a chat text that is called incomplete, for who accepts that": {chat: true, body: chatEnd(`{"role":"assistant","content":"half","status":"incomplete"}`, "length", chatUsed), cut: true, text: "half", tells: "was cut"},
 		"E06 the same for who does not":                                   {chat: true, body: chatEnd(`{"role":"assistant","content":"half","status":"incomplete"}`, "length", chatUsed), class: cut, repair: raise},
 	}

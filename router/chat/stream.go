@@ -55,6 +55,7 @@ type choice struct {
 	Delta   *piece `json:"delta"`
 	Message *piece `json:"message"`
 	Finish  string `json:"finish_reason"`
+	Native  any    `json:"native_finish_reason"` // of gateways, what their upstream said
 	state   wire.State
 }
 
@@ -116,6 +117,9 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 		finish := classify.Reason(choice.Finish)
 		if finish != "" {
 			s.steps++
+		}
+		if native, _ := choice.Native.(string); slices.Contains(stopped, classify.Reason(native)) {
+			s.cut = cmp.Or(s.cut, "native_finish_reason "+native)
 		}
 		if finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
 			s.finish, s.verdict = finish, bytes.Clone(ev.Data)
@@ -275,6 +279,9 @@ var completed = append([]string{"stop", "end_turn", "stop_sequence", "eos", "eos
 
 // calling are those that name calls.
 var calling = []string{"tool_calls", "tool_call", "tool_use", "function_call"}
+
+// stopped are reasons of an answer that is not whole, should the gateway call it so.
+var stopped = []string{"length", "max_tokens", "max_output_tokens", "content_filter", "safety", "error"}
 
 // Completed reports whether the answer came to its own end.
 func (s *Stream) Completed() bool { return !s.failed && slices.Contains(completed, s.finish) }
