@@ -159,6 +159,22 @@ type ActionInput struct {
 	// a decision must not make an effect look as if nobody had sent it.
 	Commits    int `json:"commits,omitempty"`
 	Reconciled int `json:"reconciled,omitempty"`
+	// Refused and More, and the decision that is reversed with its note, are those of
+	// the receipt before: what operators said stays on record.
+	Refused    []string   `json:"refused,omitempty"`
+	More       int        `json:"refused_more,omitempty"`
+	VerifiedBy VerifiedBy `json:"verified_by,omitempty"`
+	ResolvedBy string     `json:"resolved_by,omitempty"`
+	Note       string     `json:"note,omitempty"`
+}
+
+// Begin returns the receipt that the action begins with.
+func (in ActionInput) Begin() ActionReceipt {
+	return ActionReceipt{
+		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
+		Status: StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
+		Refused: in.Refused, More: in.More, VerifiedBy: in.VerifiedBy, ResolvedBy: in.ResolvedBy, Note: in.Note,
+	}
 }
 
 // CommitInput is the input of a write tool's commit and find activities.

@@ -41,10 +41,7 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 	if v := in.Act.Version; v > onceward.ManifestVersion {
 		leaveToNewer("the action", fmt.Sprintf("version %d", v))
 	}
-	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: onceward.ActionReceipt{
-		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
-		Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
-	}}
+	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: in.Begin(), refused: refusals{in.Refused, in.More}}
 	a.stamp(ctx)
 	work, _ := workflow.NewDisconnectedContext(ctx)
 	if err := a.register(work); err != nil {

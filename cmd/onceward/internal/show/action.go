@@ -61,10 +61,7 @@ type inFlight struct {
 
 func newActionReader(in onceward.ActionInput, made *effects) *actionReader {
 	made.carried(in)
-	a := &actionReader{made: made, pending: map[int64]inFlight{}, receipt: onceward.ActionReceipt{
-		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, Tool: in.Act.Tool, Digest: in.Act.Digest,
-		RunID: in.Act.RunID, Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
-	}}
+	a := &actionReader{made: made, pending: map[int64]inFlight{}, receipt: in.Begin()}
 	if r := in.Resolve; r != nil && r.Status == onceward.StatusReversed { // true also before a worker has taken it
 		a.receipt.Status, a.receipt.Ref, a.receipt.Reason = onceward.StateReversed, r.Ref, r.Note
 		a.receipt.Reversal = &onceward.Reversal{By: r.By, Reason: r.Note}
