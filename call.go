@@ -184,6 +184,8 @@ type CommitInput struct {
 	RunID         string          `json:"run_id"`          // of the Action's run that scheduled it
 	OriginalRunID string          `json:"original_run_id"` // differs from RunID in a run that a reset made
 	VerifyByRead  bool            `json:"verify_by_read,omitempty"`
+	// Version is ActInput.Version. A worker that does not know it sends nothing.
+	Version int `json:"version,omitempty"`
 }
 
 // CommitResult is the result of a commit activity that could say something. An
@@ -201,6 +203,11 @@ type CommitResult struct {
 // ErrorCommitUnclear is the type of the application error of a commit that may
 // have been sent: nobody knows its outcome.
 const ErrorCommitUnclear = "commit_unclear"
+
+// ErrorNotRegistered is the type of the error with which the SDK refuses an activity
+// that a worker does not have, and this library one of a newer release: nothing was
+// carried out, and another worker may.
+const ErrorNotRegistered = "ActivityNotRegisteredError"
 
 // NotSentReason says why the guard kept a commit from being sent.
 type NotSentReason string

@@ -111,6 +111,24 @@ func TestVersionIsReadBeforeTheRest(t *testing.T) {
 			t.Errorf("E35 a plan of version %d is read as %+v (%v)", version, plan, err)
 		}
 	}
+	for name, c := range map[string]struct {
+		raw  string
+		into any
+		want any
+	}{
+		"E35 what a pool carries":      {`{"version":2,"pool":7,"health":"gone"}`, &PoolInput{}, &PoolInput{Version: 2}},
+		"E35 a proposal":               {`{"version":3,"policy":"gone","args":1}`, &ActInput{}, &ActInput{Version: 3}},
+		"E35 the input of an action":   {`{"act":{"version":3,"tool":7},"resolve":"gone"}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 3}}},
+		"E35 the input of a commit":    {`{"version":3,"action":"gone"}`, &CommitInput{}, &CommitInput{Version: 3}},
+		"a pool of an earlier build":   {`{"pool":"p","services":null,"health":{"version":5,"disabled":null}}`, &PoolInput{}, &PoolInput{Pool: "p", Health: PoolHealth{Version: 5}}},
+		"a pool of this one":           {`{"version":1,"pool":"p"}`, &PoolInput{}, &PoolInput{Version: 1, Pool: "p"}},
+		"an action of this one":        {`{"act":{"version":2,"tool":"t"},"commits":3}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 2, Tool: "t"}, Commits: 3}},
+		"a commit of an earlier build": {`{"run_id":"r"}`, &CommitInput{}, &CommitInput{RunID: "r"}},
+	} {
+		if err := json.Unmarshal([]byte(c.raw), c.into); err != nil || !reflect.DeepEqual(c.into, c.want) {
+			t.Errorf("%s is read as %+v (%v), want %+v", name, c.into, err, c.want)
+		}
+	}
 	if err := json.Unmarshal([]byte(`{"version":1,"agent":7}`), &plan); err == nil {
 		t.Error("a plan of a version we know was read although its agent is a number")
 	}

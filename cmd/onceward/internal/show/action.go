@@ -82,7 +82,7 @@ func (a *actionReader) event(e *historypb.HistoryEvent) error {
 		return a.completed(e.GetActivityTaskCompletedEventAttributes())
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		attributes := e.GetActivityTaskFailedEventAttributes()
-		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetFailure().GetApplicationFailureInfo().GetType() != "ActivityNotRegisteredError")
+		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetFailure().GetApplicationFailureInfo().GetType() != onceward.ErrorNotRegistered)
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		attributes := e.GetActivityTaskTimedOutEventAttributes()
 		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetStartedEventId() != 0 || attemptedBefore(attributes.GetFailure()))
