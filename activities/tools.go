@@ -80,10 +80,11 @@ const bareOutput = 150
 func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
 	return func(ctx context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
 		again := begunBefore(ctx)
-		if err := leftToNewer(in); err != nil && !again {
+		if err := leftToNewer(in); err != nil {
+			if again { // the worker before may have sent it, and this one cannot look
+				err = temporal.NewNonRetryableApplicationError(err.Error(), onceward.ErrorCommitUnclear, nil)
+			}
 			return onceward.CommitResult{}, err
-		} else if err != nil { // the worker before may have sent it, and this one cannot look
-			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(err.Error(), onceward.ErrorCommitUnclear, nil)
 		}
 		ctx, cancel := context.WithDeadline(ctx, in.Action.NotAfter)
 		defer cancel()

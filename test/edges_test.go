@@ -81,25 +81,36 @@ func TestRefusedIDsCostOneAttempt(t *testing.T) {
 // What a selection dropped every candidate for reaches the run's result.
 func TestCauseOfASelectionReachesTheResult(t *testing.T) {
 	for name, row := range map[string]struct {
-		changes []string
-		class   onceward.Class
+		window  int            // of every candidate; 0: the harness's own
+		earlier *met           // what an earlier run has met at every candidate
+		class   onceward.Class // of the failure
 		tells   string
-		window  int
+		needs   bool // the failure names the tokens
 	}{
-		"E20 every candidate is too small": {changes: []string{"max_input_tokens: 8000000", "max_input_tokens: 3000"}, class: onceward.ClassContextLength, tells: "no candidate takes more than 3000", window: 3000},
-		"E20 every candidate lacks a capability": {changes: []string{"  long:\n    model: gpt-5.6\n", "  long:\n    model: gpt-5.6\n    requires: {image_input: true}\n"},
-			class: onceward.ClassUnsupportedCapability, tells: "image_input"},
+		"E20 every candidate is too small":                  {window: 3000, class: onceward.ClassContextLength, tells: "no candidate takes more than 3000", needs: true},
+		"E20 every candidate's quota was used up before it": {earlier: new(faultsMet["402"]), class: faultsMet["402"].class, tells: "since "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := harness.New(t, harness.Options{Model: speaks("fine")})
-			b.StartWorker(false, "--config="+b.OtherConfig(swap(t, row.changes...)))
+			config := b.Config()
+			if row.window > 0 {
+				config = b.OtherConfig(swap(t, "max_input_tokens: 8000000", fmt.Sprintf("max_input_tokens: %d", row.window)))
+			}
+			b.StartWorker(false, "--config="+config)
+			if row.earlier != nil {
+				if err := b.Pool.AddFaults(row.earlier.fault); err != nil {
+					t.Fatal(err)
+				}
+				b.Start("earlier", "ReaderWorkflow", "Say something.").Result()
+			}
+			before := b.Pool.Attempts()
 			result := b.Start("run", "ReaderWorkflow", "Say something about "+strings.Repeat("this ", 6000)).Result()
-			if result.Outcome != onceward.OutcomeUnavailable || !strings.HasPrefix(result.Reason, "no route is left: ") || b.Pool.Attempts() != 0 {
-				t.Errorf("outcome %s (%s) after %d requests, want unavailable without any", result.Outcome, result.Reason, b.Pool.Attempts())
+			if n := b.Pool.Attempts() - before; result.Outcome != onceward.OutcomeUnavailable || !strings.HasPrefix(result.Reason, "no route is left: ") || n != 0 || result.Use.Attempts != 0 {
+				t.Errorf("outcome %s (%s) after %d requests, want unavailable without any", result.Outcome, result.Reason, n)
 			}
 			f := result.Failure
-			if f == nil || f.Class != row.class || !strings.Contains(f.Message, row.tells) || f.Available != row.window || row.window > 0 && f.Needed <= row.window {
+			if f == nil || f.Class != row.class || !strings.Contains(f.Message, row.tells) || f.Available != row.window || (f.Needed > row.window) != row.needs {
 				t.Errorf("the failure is %+v, want %s that says %q", f, row.class, row.tells)
 			}
 		})
