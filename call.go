@@ -159,6 +159,22 @@ type ActionInput struct {
 	// a decision must not make an effect look as if nobody had sent it.
 	Commits    int `json:"commits,omitempty"`
 	Reconciled int `json:"reconciled,omitempty"`
+	// Refused and More, and the decision that is reversed with its note, are those of
+	// the receipt before: what operators said stays on record.
+	Refused    []string   `json:"refused,omitempty"`
+	More       int        `json:"refused_more,omitempty"`
+	VerifiedBy VerifiedBy `json:"verified_by,omitempty"`
+	ResolvedBy string     `json:"resolved_by,omitempty"`
+	Note       string     `json:"note,omitempty"`
+}
+
+// Begin returns the receipt that the action begins with.
+func (in ActionInput) Begin() ActionReceipt {
+	return ActionReceipt{
+		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
+		Status: StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
+		Refused: in.Refused, More: in.More, VerifiedBy: in.VerifiedBy, ResolvedBy: in.ResolvedBy, Note: in.Note,
+	}
 }
 
 // CommitInput is the input of a write tool's commit and find activities.
@@ -168,6 +184,8 @@ type CommitInput struct {
 	RunID         string          `json:"run_id"`          // of the Action's run that scheduled it
 	OriginalRunID string          `json:"original_run_id"` // differs from RunID in a run that a reset made
 	VerifyByRead  bool            `json:"verify_by_read,omitempty"`
+	// Version is ActInput.Version. A worker that does not know it sends nothing.
+	Version int `json:"version,omitempty"`
 }
 
 // CommitResult is the result of a commit activity that could say something. An
@@ -185,6 +203,11 @@ type CommitResult struct {
 // ErrorCommitUnclear is the type of the application error of a commit that may
 // have been sent: nobody knows its outcome.
 const ErrorCommitUnclear = "commit_unclear"
+
+// ErrorNotRegistered is the type of the error with which the SDK refuses an activity
+// that a worker does not have, and this library one of a newer release: nothing was
+// carried out, and another worker may.
+const ErrorNotRegistered = "ActivityNotRegisteredError"
 
 // NotSentReason says why the guard kept a commit from being sent.
 type NotSentReason string

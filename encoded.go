@@ -9,6 +9,8 @@ const (
 	keyFrame      = 16 // of a text that is left out where it is empty
 	receiptFrame  = 450
 	reversalFrame = 100
+	failureFrame  = 600
+	resultFrame   = 500
 )
 
 // Encoded is an upper bound of what the item takes in a payload, in bytes, as the
@@ -35,6 +37,34 @@ func (r ActionReceipt) Encoded() int {
 	}
 	if r.Reversal != nil {
 		n += reversalFrame + quoted(r.Reversal.By) + quoted(r.Reversal.Reason)
+	}
+	return n
+}
+
+// Encoded is an upper bound of what the result takes in a payload, in bytes.
+func (r Result) Encoded() int {
+	n := resultFrame
+	for _, s := range []string{string(r.Outcome), r.Text, r.Reason, r.CompletedBy, r.Note} {
+		n += quoted(s)
+	}
+	for _, s := range r.Refused {
+		n += quoted(s) + 3
+	}
+	if r.Failure != nil {
+		n += r.Failure.encoded()
+	}
+	for _, receipt := range r.Actions {
+		n += receipt.Encoded()
+	}
+	return n
+}
+
+func (f *Failure) encoded() int {
+	n := failureFrame
+	for _, s := range []string{
+		string(f.Class), string(f.Phase), f.ProviderRequestID, string(f.ModelResult), string(f.Scope), string(f.StateEffect), string(f.Repair), f.Resource, f.Deployment, f.Message,
+	} {
+		n += quoted(s)
 	}
 	return n
 }

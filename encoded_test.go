@@ -20,7 +20,7 @@ func TestEncodedIsAnUpperBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		item := Item{Raw: json.RawMessage(`{"a":1}`)}
 		fill(t, texts, reflect.ValueOf(&item).Elem())
-		holds(t, item, item.Encoded())
+		holds(t, item, item.Encoded(), receiptFrame)
 		at := time.Date(2026, 11, 30, 1, 2, 3, 123456789, time.FixedZone("", 3600))
 		receipt := ActionReceipt{Commits: 1 << 40, Reconciled: 1 << 40, Version: 1 << 60, More: 1 << 40, At: at}
 		fill(t, texts, reflect.ValueOf(&receipt).Elem())
@@ -28,7 +28,17 @@ func TestEncodedIsAnUpperBound(t *testing.T) {
 			receipt.Reversal = &Reversal{At: at}
 			fill(t, texts, reflect.ValueOf(receipt.Reversal).Elem())
 		}
-		holds(t, receipt, receipt.Encoded())
+		holds(t, receipt, receipt.Encoded(), receiptFrame)
+		most := 1 << 60
+		failure := Failure{
+			NotSent: true, Retryable: true, FallbackEligible: true, RetryAfter: 1 << 60, ResponseStarted: true, ProviderStateCreated: true, Needed: most, Available: most, HTTPStatus: most,
+		}
+		fill(t, texts, reflect.ValueOf(&failure).Elem())
+		result := Result{Turns: most, Use: Use{Attempts: most, Reserved: 1 << 60, Spent: 1 << 60, Waited: 1 << 60}, More: most}
+		fill(t, texts, reflect.ValueOf(&result).Elem())
+		holds(t, result, result.Encoded(), resultFrame)
+		result.Failure, result.Actions = &failure, []ActionReceipt{receipt, receipt}
+		holds(t, result, result.Encoded(), resultFrame+failureFrame+2*receiptFrame)
 	})
 }
 
@@ -45,7 +55,7 @@ func fill(t *rapid.T, texts *rapid.Generator[string], v reflect.Value) {
 }
 
 // holds allows a bound that is a little more than what is written, and never less.
-func holds(t *rapid.T, v any, bound int) {
+func holds(t *rapid.T, v any, bound, more int) {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +63,7 @@ func holds(t *rapid.T, v any, bound int) {
 	if len(raw)+1 > bound { // and the comma of a list
 		t.Errorf("%T takes %d bytes, its bound is %d: %s", v, len(raw), bound, raw)
 	}
-	if bound > len(raw)+receiptFrame {
+	if bound > len(raw)+more {
 		t.Errorf("%T takes %d bytes, its bound of %d is far above", v, len(raw), bound)
 	}
 }
@@ -99,6 +109,24 @@ func TestVersionIsReadBeforeTheRest(t *testing.T) {
 		}
 		if err := json.Unmarshal(raw, &plan); err != nil || plan.Version != version || plan.Agent != "a" || plan.Limits.OutputBytes != 3 {
 			t.Errorf("E35 a plan of version %d is read as %+v (%v)", version, plan, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		raw  string
+		into any
+		want any
+	}{
+		"E35 what a pool carries":      {`{"version":2,"pool":7,"health":"gone"}`, &PoolInput{}, &PoolInput{Version: 2}},
+		"E35 a proposal":               {`{"version":3,"policy":"gone","args":1}`, &ActInput{}, &ActInput{Version: 3}},
+		"E35 the input of an action":   {`{"act":{"version":3,"tool":7},"resolve":"gone"}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 3}}},
+		"E35 the input of a commit":    {`{"version":3,"action":"gone"}`, &CommitInput{}, &CommitInput{Version: 3}},
+		"a pool of an earlier build":   {`{"pool":"p","services":null,"health":{"version":5,"disabled":null}}`, &PoolInput{}, &PoolInput{Pool: "p", Health: PoolHealth{Version: 5}}},
+		"a pool of this one":           {`{"version":1,"pool":"p"}`, &PoolInput{}, &PoolInput{Version: 1, Pool: "p"}},
+		"an action of this one":        {`{"act":{"version":2,"tool":"t"},"commits":3}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 2, Tool: "t"}, Commits: 3}},
+		"a commit of an earlier build": {`{"run_id":"r"}`, &CommitInput{}, &CommitInput{RunID: "r"}},
+	} {
+		if err := json.Unmarshal([]byte(c.raw), c.into); err != nil || !reflect.DeepEqual(c.into, c.want) {
+			t.Errorf("%s is read as %+v (%v), want %+v", name, c.into, err, c.want)
 		}
 	}
 	if err := json.Unmarshal([]byte(`{"version":1,"agent":7}`), &plan); err == nil {

@@ -111,6 +111,7 @@ func (c PoolChange) Validate() error {
 // changes to what some configuration has, so that a typing error is refused and
 // nothing unbounded is kept.
 type PoolInput struct {
+	Version  int          `json:"version,omitempty"` // PoolVersion; zero in those of earlier builds
 	Pool     string       `json:"pool"`
 	Services []PoolRoutes `json:"services"`
 	Health   PoolHealth   `json:"health"`

@@ -8,10 +8,13 @@ import "encoding/json"
 // a newer worker.
 //
 // Manifests: 2 bounds turns (TurnLimits) and waits for the end of a cancelled
-// attempt. Runs that were opened with 1 go on as they began.
+// attempt. Runs that were opened with 1 go on as they began. An action, and what it
+// schedules, has the version of the manifest that it was proposed under; zero is that
+// of an earlier build. So it is in what a pool carries.
 const (
 	ManifestVersion = 2
 	CarryVersion    = 1
+	PoolVersion     = 1
 )
 
 // UnmarshalJSON reads a plan. Of a newer version it reads the version alone: that
@@ -36,6 +39,54 @@ func (c *Carry) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	return json.Unmarshal(raw, (*plain)(c))
+}
+
+// UnmarshalJSON reads what a pool carries; of a newer version the version alone.
+func (in *PoolInput) UnmarshalJSON(raw []byte) error {
+	type plain PoolInput
+	newer, err := newerThan(raw, PoolVersion)
+	if err != nil || newer > 0 {
+		*in = PoolInput{Version: newer}
+		return err
+	}
+	return json.Unmarshal(raw, (*plain)(in))
+}
+
+// UnmarshalJSON reads a proposal; of a newer version the version alone.
+func (in *ActInput) UnmarshalJSON(raw []byte) error {
+	type plain ActInput
+	newer, err := newerThan(raw, ManifestVersion)
+	if err != nil || newer > 0 {
+		*in = ActInput{Version: newer}
+		return err
+	}
+	return json.Unmarshal(raw, (*plain)(in))
+}
+
+// UnmarshalJSON reads the input of an action; of a newer version, which is that of
+// the proposal, the version alone.
+func (in *ActionInput) UnmarshalJSON(raw []byte) error {
+	type plain ActionInput
+	var head struct {
+		Act ActInput `json:"act"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil || head.Act.Version > ManifestVersion {
+		*in = ActionInput{Act: head.Act}
+		return err
+	}
+	return json.Unmarshal(raw, (*plain)(in))
+}
+
+// UnmarshalJSON reads the input of a commit or a find; of a newer version the
+// version alone.
+func (in *CommitInput) UnmarshalJSON(raw []byte) error {
+	type plain CommitInput
+	newer, err := newerThan(raw, ManifestVersion)
+	if err != nil || newer > 0 {
+		*in = CommitInput{Version: newer}
+		return err
+	}
+	return json.Unmarshal(raw, (*plain)(in))
 }
 
 // newerThan returns the version that raw names if it is above known, else 0.

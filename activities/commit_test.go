@@ -303,3 +303,49 @@ func TestReadTellsOfAReset(t *testing.T) {
 		}
 	}
 }
+
+// E35: what an action of a newer release has scheduled is carried out by no older
+// worker: without what that cannot read it might be another effect.
+func TestCommitOfANewerReleaseTouchesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		find   bool
+		begun  bool
+		change int
+		fails  string
+		calls  string
+	}{
+		"E35 a commit":                        {change: 1, fails: onceward.ErrorNotRegistered},
+		"E35 a read":                          {find: true, change: 1, fails: onceward.ErrorNotRegistered},
+		"E35 a commit that was begun before":  {begun: true, change: 1, fails: onceward.ErrorCommitUnclear},
+		"E35 a commit of this release":        {calls: "find commit"},
+		"E35 a commit of the one before":      {change: -1, calls: "find commit"},
+		"E35 a commit of an earlier build":    {change: -onceward.ManifestVersion, calls: "find commit"},
+		"E35 a read of the release before it": {find: true, change: -1, calls: "find"},
+	} {
+		s := &shop{}
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		if c.begun {
+			env.SetHeartbeatDetails("buy/1")
+		}
+		fn := CommitFunc(buyTool(t, s))
+		if c.find {
+			fn = FindFunc(buyTool(t, s))
+		}
+		env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: "act"})
+		_, err := env.ExecuteActivity("act", onceward.CommitInput{
+			Action: onceward.Action{ID: "buy/1", NotAfter: time.Now().Add(time.Minute)}, Args: []byte(`{"item":"1"}`), Version: onceward.ManifestVersion + c.change,
+		})
+		var application *temporal.ApplicationError
+		got := ""
+		if errors.As(err, &application) {
+			got = application.Type()
+		}
+		if got != c.fails || (err != nil) != (c.fails != "") {
+			t.Errorf("%s: %v of type %q, want %q", name, err, got, c.fails)
+		}
+		if got := strings.Join(s.calls, " "); got != c.calls {
+			t.Errorf("%s: calls %q, want %q", name, got, c.calls)
+		}
+	}
+}

@@ -58,17 +58,24 @@ func Reverse(ctx context.Context, c client.Client, id onceward.ActionID, report 
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{onceward.MemoTool: receipt.Tool, onceward.MemoDigest: receipt.Digest, onceward.MemoRun: receipt.Run},
 		StaticSummary:                            onceward.Summary(fmt.Sprintf("%s · %s · reversed, as %s says", receipt.Tool, id, report.By)),
-	}, onceward.WorkflowAction, onceward.ActionInput{
-		Act: onceward.ActInput{
-			ActionID: id, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run, RunID: receipt.RunID,
-		},
-		Resolve: &onceward.Resolve{Status: onceward.StatusReversed, Ref: receipt.Ref, By: report.By, Note: report.Reason},
-		Commits: receipt.Commits, Reconciled: receipt.Reconciled,
-	})
+	}, onceward.WorkflowAction, reversing(receipt, report))
 	if err != nil {
 		// Also where one is there already: another report came first, or somebody has
 		// reset the action meanwhile, and then nobody would record this one.
 		return receipt, fmt.Errorf("reverse %s: start the run that records it: %w", id, err)
 	}
 	return receipt, nil
+}
+
+// reversing is the input of the run that records a reversal: all that is on record of
+// the action, and the report.
+func reversing(receipt onceward.ActionReceipt, report onceward.Reversal) onceward.ActionInput {
+	return onceward.ActionInput{
+		Act: onceward.ActInput{
+			ActionID: receipt.ActionID, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run, RunID: receipt.RunID,
+		},
+		Resolve: &onceward.Resolve{Status: onceward.StatusReversed, Ref: receipt.Ref, By: report.By, Note: report.Reason},
+		Commits: receipt.Commits, Reconciled: receipt.Reconciled, Refused: receipt.Refused, More: receipt.More,
+		VerifiedBy: receipt.VerifiedBy, ResolvedBy: receipt.ResolvedBy, Note: receipt.Note,
+	}
 }

@@ -79,9 +79,15 @@ const bareOutput = 150
 // between them. An error means that the commit may have been sent.
 func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
 	return func(ctx context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
+		again := begunBefore(ctx)
+		if err := leftToNewer(in); err != nil {
+			if again { // the worker before may have sent it, and this one cannot look
+				err = temporal.NewNonRetryableApplicationError(err.Error(), onceward.ErrorCommitUnclear, nil)
+			}
+			return onceward.CommitResult{}, err
+		}
 		ctx, cancel := context.WithDeadline(ctx, in.Action.NotAfter)
 		defer cancel()
-		again := begunBefore(ctx)
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
 		defer stop()
 
@@ -122,6 +128,17 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 	}
 }
 
+// leftToNewer refuses what an action of a newer release has scheduled, in the way in
+// which a worker without the tool does: carried out without what this one cannot
+// read, it might be another effect, and a failed read would ask a person for nothing.
+func leftToNewer(in onceward.CommitInput) error {
+	if in.Version <= onceward.ManifestVersion {
+		return nil
+	}
+	return temporal.NewNonRetryableApplicationError(
+		fmt.Sprintf("the action has version %d, and this worker reads up to %d", in.Version, onceward.ManifestVersion), onceward.ErrorNotRegistered, nil)
+}
+
 // wasReset says that the Action was reset, or that a reset re-dispatched this very
 // activity. It is empty otherwise.
 func wasReset(ctx context.Context, in onceward.CommitInput) string {
@@ -159,6 +176,9 @@ func guard(ctx context.Context, in onceward.CommitInput) (onceward.NotSentReason
 // that the read failed and says nothing about the effect.
 func FindFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.CommitResult, error) {
 	return func(ctx context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
+		if err := leftToNewer(in); err != nil {
+			return onceward.CommitResult{}, err
+		}
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
 		defer stop()
 		found, err := tool.Find(ctx, in.Action, in.Args)

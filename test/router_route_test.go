@@ -89,7 +89,9 @@ func TestRouterEndsDegradedAsTheTaskSays(t *testing.T) {
 			want := harness.Want{Outcome: degraded}
 			person := degraded == onceward.OutcomeManualCompletion
 			if person {
-				waitsForPerson(b, run, degraded)
+				if waiting := waitsForPerson(b, run, degraded); !strings.HasPrefix(waiting.Waiting, "a person to complete it: no route is left: ") {
+					t.Errorf("the run waits for %q", waiting.Waiting)
+				}
 				if err := b.Update(run.ID, onceward.UpdateComplete, onceward.Complete{By: "ops", Text: "We refund by hand."}, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -98,6 +100,11 @@ func TestRouterEndsDegradedAsTheTaskSays(t *testing.T) {
 			result, _ := b.Check(run, order, want)
 			if n := b.Pool.Attempts(); n != 2 {
 				t.Errorf("%d requests, want one at each resource", n)
+			}
+			for _, form := range [][]string{{"show", run.ID}, {"show", run.ID, "--json"}} { // what is off has no end: no date is made of that
+				if out, errs, err := b.Command(form...); err != nil || strings.Contains(out, "0001-") || !strings.Contains(out, "excluded") {
+					t.Errorf("%v: %v %s\n%s", form, err, errs, out)
+				}
 			}
 			if person && (result.CompletedBy != "ops" || result.Failure != nil) {
 				t.Errorf("result %+v, want completed by ops without a failure", result)

@@ -122,7 +122,7 @@ func (s *poolSync) fetch(ctx context.Context, health onceward.PoolHealth) error 
 	_, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool), StaticSummary: onceward.Summary("pool " + s.pool),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
-	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: health})
+	}, onceward.WorkflowPool, onceward.PoolInput{Version: onceward.PoolVersion, Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: health})
 	return err
 }
 
@@ -162,7 +162,7 @@ func (s *poolSync) signal(ctx context.Context, name string, arg any) error {
 		ID: onceward.PoolWorkflowID(s.pool), TaskQueue: onceward.PoolQueue(s.pool),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         onceward.Summary("pool " + s.pool),
-	}, onceward.WorkflowPool, onceward.PoolInput{Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: s.last})
+	}, onceward.WorkflowPool, onceward.PoolInput{Version: onceward.PoolVersion, Pool: s.pool, Services: []onceward.PoolRoutes{s.routes}, Health: s.last})
 	return err
 }
 

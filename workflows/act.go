@@ -145,7 +145,7 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 			return r.writeItem(ctx, call.CallID, "not_awaited", "the run was cancelled before the receipt came"), onceward.OutcomeCancelled, "the run was cancelled"
 		}
 		if !result.Conflict {
-			r.note(result.Receipt)
+			result.Receipt = r.note(result.Receipt)
 		}
 		if !result.Pending {
 			r.resumed(ctx)
@@ -207,23 +207,6 @@ func (r *Run) ask(ctx workflow.Context, turn int, input onceward.ActInput) (once
 	return result, err
 }
 
-// learn reads the action's state once more for the result of a run that ends
-// before the receipt. It never starts the action.
-func (r *Run) learn(ctx workflow.Context, input onceward.ActInput) {
-	free, cancel := workflow.NewDisconnectedContext(ctx)
-	input.AttachOnly = true
-	options := workflow.WithActivityOptions(free, workflow.ActivityOptions{
-		StartToCloseTimeout: actTimeout,
-		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 3},
-		Summary:             onceward.Summary(fmt.Sprintf("last look at %s", input.ActionID)),
-	})
-	var result onceward.ActResult
-	if err := workflow.ExecuteActivity(options, onceward.ActivityAct, input).Get(free, &result); err == nil && result.Receipt.Status != "" {
-		r.note(result.Receipt)
-	}
-	cancel()
-}
-
 // sleepOrSignal waits on a durable timer that an action's signal ends early, and
 // returns how long it waited.
 func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChannel, d time.Duration, what string) time.Duration {
@@ -243,20 +226,35 @@ func awaitsPerson(s onceward.ActionState) bool {
 	return s == onceward.StateAwaitingOperator || s == onceward.StateUnknown || s == onceward.StateReversed
 }
 
-// note keeps the newest receipt of each action, in the order of first proposal.
-// What the product has accepted counts as made: it will be, without the run.
-func (r *Run) note(receipt onceward.ActionReceipt) {
+// note keeps the newest receipt of each action, in the order of first proposal, and
+// returns it. What the product has accepted counts as made: it will be, without the
+// run.
+func (r *Run) note(receipt onceward.ActionReceipt) onceward.ActionReceipt {
 	understandReceipt(receipt)
 	if receipt.Status == onceward.StateCommitted || receipt.Status == onceward.StateAccepted {
 		r.committed = true
 	}
 	for i, old := range r.actions {
 		if old.ActionID == receipt.ActionID {
+			if r.plan.Version >= bounded { // histories of the manifest before went by what was said last
+				receipt = newest(old, receipt)
+			}
 			r.actions[i] = receipt
-			return
+			return receipt
 		}
 	}
 	r.actions = append(r.actions, receipt)
+	return receipt
+}
+
+// newest is what is known of an action after one more look at it. An action whose
+// worker is away answers nothing, and the service alone says no more than that it is
+// open: proposed. No transition leads back there, so what was known before stays.
+func newest(known, said onceward.ActionReceipt) onceward.ActionReceipt {
+	if said.Status == onceward.StateProposed {
+		return known
+	}
+	return said
 }
 
 // known returns what the ledger has of an action, for a run that cannot ask.

@@ -41,10 +41,7 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 	if v := in.Act.Version; v > onceward.ManifestVersion {
 		leaveToNewer("the action", fmt.Sprintf("version %d", v))
 	}
-	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: onceward.ActionReceipt{
-		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
-		Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
-	}}
+	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: in.Begin(), refused: refusals{in.Refused, in.More}}
 	a.stamp(ctx)
 	work, _ := workflow.NewDisconnectedContext(ctx)
 	if err := a.register(work); err != nil {
@@ -186,7 +183,7 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 	})
 	err := workflow.ExecuteActivity(options, onceward.CommitActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
 		Action: a.describe(notAfter), Args: a.in.Args,
-		RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID, VerifyByRead: a.in.Policy.VerifyByRead,
+		RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID, VerifyByRead: a.in.Policy.VerifyByRead, Version: a.in.Version,
 	}).Get(ctx, &result)
 	if err == nil && result.NotSent == "" && result.Receipt.Status == "" {
 		err = errors.New("somebody completed the activity from outside, with a result that says nothing")
@@ -343,7 +340,7 @@ func (a *action) find(ctx workflow.Context) (onceward.CommitResult, error) {
 	var result onceward.CommitResult
 	info := workflow.GetInfo(ctx)
 	err := workflow.ExecuteActivity(options, onceward.FindActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
-		Action: a.describe(a.notAfter), Args: a.in.Args, RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID,
+		Action: a.describe(a.notAfter), Args: a.in.Args, RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID, Version: a.in.Version,
 	}).Get(ctx, &result)
 	if _, never := neverStarted(err); err == nil || !never {
 		a.receipt.Reconciled++

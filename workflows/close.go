@@ -2,8 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -22,11 +20,12 @@ func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, 
 	switch result.Outcome {
 	case onceward.OutcomeCompleted:
 		result.Failure = nil
-		if why := r.unsettled(ctx); why != "" {
-			result.Outcome, result.Reason = onceward.OutcomeResultDelayed, why
+		if why, unheard := r.unsettled(ctx); why != "" {
+			result.Outcome, result.Reason = onceward.OutcomeResultDelayed, also(why, unheard)
 		}
-	case onceward.OutcomeResultDelayed:
-		r.unsettled(ctx) // for the ledger; the turn has its reason
+	case onceward.OutcomeResultDelayed: // for the ledger; the turn has its reason
+		_, unheard := r.unsettled(ctx)
+		result.Reason = also(result.Reason, unheard)
 	default:
 	}
 	if result.Outcome == onceward.OutcomeManualCompletion {
@@ -39,31 +38,23 @@ func (r *Run) Close(ctx workflow.Context, turn onceward.Turn) (onceward.Result, 
 		}
 	}
 	r.status, r.outcome, r.waiting = onceward.StatusClosed, result.Outcome, ""
-	result.Use = r.use
-	var left int
-	if result.Actions, left = r.ledger(onceward.MaxCarry - carryRest - min(6*len(result.Text), onceward.MaxItem)); left > 0 {
-		result.Reason = strings.TrimPrefix(fmt.Sprintf("%s; the oldest %d receipts are left out here and are the results of their actions", result.Reason, left), "; ")
-	}
 	r.publish(ctx)
 	r.leave(ctx)
-	result.Refused, result.More = r.refused.list, r.refused.more
-	return result, nil
+	result.Use, result.Refused, result.More = r.use, r.refused.list, r.refused.more
+	return r.fitted(result), nil
 }
 
-// unsettled looks once more at the actions of which the model heard that they are
-// submitted, and says why the run's answer is not the last word about them.
-func (r *Run) unsettled(ctx workflow.Context) string {
-	why := ""
-	for _, receipt := range slices.Clone(r.actions) {
-		if receipt.Status.Final() {
-			continue
-		}
-		r.learn(ctx, onceward.ActInput{ActionID: receipt.ActionID, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run})
-		if now := r.known(onceward.ActInput{ActionID: receipt.ActionID}, ""); now.Status != onceward.StateCommitted {
-			why = fmt.Sprintf("%s is %s, and the model heard that it was submitted", now.ActionID, now.Status)
-		}
+// leftOut is room for the sentence about receipts that are left out.
+const leftOut = 120
+
+// fitted puts as many receipts into a result as there is room for beside all else it
+// says: one that no history can hold would fail the run's last task for ever.
+func (r *Run) fitted(result onceward.Result) onceward.Result {
+	var left int
+	if result.Actions, left = r.ledger(onceward.MaxCarry - leftOut - result.Encoded()); left > 0 {
+		result.Reason = also(result.Reason, fmt.Sprintf("the oldest %d receipts are left out here and are the results of their actions", left))
 	}
-	return why
+	return result
 }
 
 // awaitPerson waits until somebody completes the run or people_deadline passes.

@@ -33,6 +33,9 @@ type pool struct {
 // and how their last test went. Workers report to it and read it from its memo;
 // operators see and change it. It runs for ever, by continue-as-new.
 func Pool(ctx workflow.Context, in onceward.PoolInput) error {
+	if err := readable("the pool's record", in.Version, onceward.PoolVersion); err != nil {
+		return err
+	}
 	p := &pool{in: in, services: in.Services, health: in.Health}
 	if err := p.register(ctx); err != nil {
 		return err
@@ -59,7 +62,7 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
 			p.configure(ctx, routes)
 			p.drain(ctx, reports)
-			next := onceward.PoolInput{Pool: p.in.Pool, Services: p.services, Health: p.health}
+			next := onceward.PoolInput{Version: onceward.PoolVersion, Pool: p.in.Pool, Services: p.services, Health: p.health}
 			return workflow.NewContinueAsNewError(ctx, onceward.WorkflowPool, next)
 		}
 		if err := p.sleep(ctx, reports, routes); err != nil {

@@ -166,5 +166,5 @@ func (r *Run) again(ctx workflow.Context, call onceward.Call, one *read) bool {
 // notRegistered reports that a worker took an activity that it does not have.
 func notRegistered(err error) bool {
 	var application *temporal.ApplicationError
-	return errors.As(err, &application) && application.Type() == "ActivityNotRegisteredError"
+	return errors.As(err, &application) && application.Type() == onceward.ErrorNotRegistered
 }

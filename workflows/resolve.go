@@ -74,13 +74,22 @@ func (a *action) record(ctx workflow.Context, r onceward.Resolve) {
 	if r.Ref != "" || a.receipt.Reversal == nil { // what was reversed keeps the name that people know it by
 		a.receipt.Ref = r.Ref
 	}
-	a.receipt.VerifiedBy, a.receipt.ResolvedBy, a.receipt.Note = onceward.VerifiedByOperator, r.By, r.Note
+	a.receipt.VerifiedBy, a.receipt.ResolvedBy, a.receipt.Note = onceward.VerifiedByOperator, r.By, a.noted(r)
 	state := onceward.StateRejected
 	if r.Status == onceward.StatusCommitted {
 		state = onceward.StateCommitted
 	}
 	// The note is for the record; the reason is what the model is told.
 	a.to(ctx, state, "decided by an operator")
+}
+
+// noted is the note of a decision, and before it that of the decision which was
+// reversed: its words would be lost with the name of who said them.
+func (a *action) noted(r onceward.Resolve) string {
+	if a.receipt.Note == "" {
+		return r.Note
+	}
+	return onceward.Cut(also(r.Note, fmt.Sprintf("%s had noted: %s", a.receipt.ResolvedBy, a.receipt.Note)), onceward.MaxOperatorText)
 }
 
 func (a *action) refuse(ctx workflow.Context, why string) {

@@ -3,10 +3,12 @@ package workflows
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/onceward/onceward"
@@ -110,5 +112,49 @@ func TestActionOfANewerReleaseIsLeftToIt(t *testing.T) {
 	var panicked *temporal.PanicError
 	if err := env.GetWorkflowError(); !errors.As(err, &panicked) || !strings.Contains(err.Error(), "newer release") {
 		t.Errorf("E35 %v, want the task to fail", err)
+	}
+}
+
+// E35: a pool's record of a newer release is left to it: a worker of this one would
+// carry on without what it cannot read, such as a decision of an operator.
+func TestPoolOfANewerReleaseIsLeftToIt(t *testing.T) {
+	for version, left := range map[int]bool{0: false, onceward.PoolVersion: false, onceward.PoolVersion + 1: true} {
+		env := (&world{}).environment()
+		env.RegisterWorkflow(Pool)
+		env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+		env.ExecuteWorkflow(Pool, onceward.PoolInput{Version: version, Pool: "shared"})
+		var panicked *temporal.PanicError
+		var cancelled *temporal.CanceledError
+		switch err := env.GetWorkflowError(); {
+		case left && (!errors.As(err, &panicked) || !strings.Contains(err.Error(), "waits for a worker of that release")):
+			t.Errorf("E35 version %d: %v, want the task to fail", version, err)
+		case !left && !errors.As(err, &cancelled):
+			t.Errorf("E35 version %d: %v, want it to run until it is cancelled", version, err)
+		}
+	}
+}
+
+// E35: a worker of a release before this one's actions takes their commits and reads
+// from the actions' queue. It carries out none, the action waits for another, and
+// nobody is asked.
+func TestActionWaitsWhileItsCommitsMeetAnOlderWorker(t *testing.T) {
+	env := (&world{}).environment()
+	env.RegisterWorkflow(Action)
+	var versions []int
+	env.RegisterActivityWithOptions(func(_ context.Context, in onceward.CommitInput) (onceward.CommitResult, error) {
+		if versions = append(versions, in.Version); len(versions) < 20 {
+			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError("of a newer release", onceward.ErrorNotRegistered, nil)
+		}
+		return onceward.CommitResult{Receipt: onceward.Committed("r1"), VerifiedBy: onceward.VerifiedByResponse, Sent: true}, nil
+	}, activity.RegisterOptions{Name: onceward.CommitActivity("a", "t")})
+	env.ExecuteWorkflow(Action, onceward.ActionInput{Act: onceward.ActInput{
+		ActionID: "x/1", Agent: "a", Tool: "t", Digest: "d", Args: []byte(`{}`), Policy: actionPolicy(func(*onceward.WritePolicy) {}), Version: onceward.ManifestVersion,
+	}})
+	var got onceward.ActionReceipt
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != onceward.StateCommitted || got.Commits != 1 || len(versions) != 20 {
+		t.Errorf("E35 %+v after %d tries (%v), want committed by the one commit that was sent", got, len(versions), err)
+	}
+	if slices.Min(versions) != onceward.ManifestVersion {
+		t.Errorf("E35 the commits have the versions %v, want that of the manifest", versions)
 	}
 }

@@ -201,7 +201,7 @@ func resolveOnly(events []*historypb.HistoryEvent, before onceward.ActionReceipt
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{onceward.MemoTool: old.Act.Tool, onceward.MemoDigest: old.Act.Digest, onceward.MemoRun: old.Act.Run},
 		StaticSummary:                            onceward.Summary(fmt.Sprintf("%s · %s · decided by %s", old.Act.Tool, id, in.By)),
-	}, onceward.ActionInput{Act: old.Act, Resolve: &in, Commits: before.Commits, Reconciled: before.Reconciled}, nil
+	}, onceward.ActionInput{Act: old.Act, Resolve: &in, Commits: before.Commits, Reconciled: before.Reconciled, Refused: before.Refused, More: before.More}, nil
 }
 
 func printReceipt(out io.Writer, r onceward.ActionReceipt, asJSON bool) error {

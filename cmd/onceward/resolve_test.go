@@ -40,7 +40,7 @@ func TestResolveOnlyRunKeepsTheActionAndCannotFollowAReceipt(t *testing.T) {
 	// An earlier decision, whose run was terminated too, must not decide again.
 	earlier := onceward.Resolve{Status: onceward.StatusRejected, By: "lee"}
 	for name, old := range map[string]*onceward.Resolve{"a first decision": nil, "a decision after one that was terminated": &earlier} {
-		options, in, err := resolveOnly(closedAction(t, onceward.WorkflowAction, onceward.ActionInput{Act: act, Resolve: old}), onceward.ActionReceipt{ActionID: refunded, Commits: 2, Reconciled: 3}, decision)
+		options, in, err := resolveOnly(closedAction(t, onceward.WorkflowAction, onceward.ActionInput{Act: act, Resolve: old}), onceward.ActionReceipt{ActionID: refunded, Commits: 2, Reconciled: 3, Refused: []string{"late"}, More: 1}, decision)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -54,6 +54,9 @@ func TestResolveOnlyRunKeepsTheActionAndCannotFollowAReceipt(t *testing.T) {
 		}
 		if in.Act.ActionID != refunded || in.Act.Digest != "d" || in.Resolve == nil || *in.Resolve != decision {
 			t.Errorf("%s: input is %+v", name, in)
+		}
+		if len(in.Refused) != 1 || in.More != 1 {
+			t.Errorf("E33 %s: it carries the refusals %v and %d, want those before", name, in.Refused, in.More)
 		}
 		if in.Commits != 2 || in.Reconciled != 3 {
 			t.Errorf("%s: it carries %d commits and %d reads, want what was sent before: 2 and 3", name, in.Commits, in.Reconciled)

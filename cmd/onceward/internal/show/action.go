@@ -61,10 +61,7 @@ type inFlight struct {
 
 func newActionReader(in onceward.ActionInput, made *effects) *actionReader {
 	made.carried(in)
-	a := &actionReader{made: made, pending: map[int64]inFlight{}, receipt: onceward.ActionReceipt{
-		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, Tool: in.Act.Tool, Digest: in.Act.Digest,
-		RunID: in.Act.RunID, Status: onceward.StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
-	}}
+	a := &actionReader{made: made, pending: map[int64]inFlight{}, receipt: in.Begin()}
 	if r := in.Resolve; r != nil && r.Status == onceward.StatusReversed { // true also before a worker has taken it
 		a.receipt.Status, a.receipt.Ref, a.receipt.Reason = onceward.StateReversed, r.Ref, r.Note
 		a.receipt.Reversal = &onceward.Reversal{By: r.By, Reason: r.Note}
@@ -85,7 +82,7 @@ func (a *actionReader) event(e *historypb.HistoryEvent) error {
 		return a.completed(e.GetActivityTaskCompletedEventAttributes())
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		attributes := e.GetActivityTaskFailedEventAttributes()
-		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetFailure().GetApplicationFailureInfo().GetType() != "ActivityNotRegisteredError")
+		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetFailure().GetApplicationFailureInfo().GetType() != onceward.ErrorNotRegistered)
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		attributes := e.GetActivityTaskTimedOutEventAttributes()
 		a.lost(a.take(attributes.GetScheduledEventId()), attributes.GetStartedEventId() != 0 || attemptedBefore(attributes.GetFailure()))

@@ -200,7 +200,7 @@ func (r *reader) failed(e *historypb.HistoryEvent, scheduled int64, cause *failu
 		cause = cause.GetCause()
 	}
 	if info := cause.GetApplicationFailureInfo(); info != nil {
-		if info.GetType() == "ActivityNotRegisteredError" {
+		if info.GetType() == onceward.ErrorNotRegistered {
 			r.fail(e, scheduled, *onceward.NotSentFailure(onceward.ClassWorkerLost, "the worker does not have "+onceward.ActivityCallModel), nil)
 			return nil
 		}
