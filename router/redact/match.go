@@ -1,5 +1,7 @@
 package redact
 
+import "math"
+
 // scan is the way through one text, which may come in pieces. It belongs to one
 // goroutine.
 type scan struct {
@@ -20,15 +22,13 @@ func (sc *scan) over(out, text []byte, final bool) (clean []byte, consumed int, 
 	if sc.set == nil {
 		return out, len(text), false
 	}
-	pairs := &sc.set.pairs
 	kept, plain := 0, 0 // text before kept is in out; sc.before stands before plain
 	resume := sc.waiting
 	sc.waiting = false
 	i := 0
 	for i < len(text) {
-		if text[i] != '\\' && i+1 < len(text) && !pairs[text[i]][text[i+1]] {
-			i++
-			continue
+		if i = sc.set.skip(text, i); i == len(text) {
+			break
 		}
 		size, whole := unit(text, i)
 		if !whole && !final {
@@ -67,6 +67,17 @@ func (sc *scan) over(out, text []byte, final bool) (clean []byte, consumed int, 
 		out = append(out, text[kept:i]...)
 	}
 	return out, i, hit
+}
+
+// skip returns the next place where a credential or an escape may begin.
+func (s *Set) skip(text []byte, i int) int {
+	for ; i < len(text); i++ {
+		c := text[i]
+		if s.look[c] && (c == '\\' || i+1 == len(text) || s.pairs[c][text[i+1]]) {
+			break
+		}
+	}
+	return i
 }
 
 // unit returns the length of the character or JSON escape at i, and whether all
@@ -128,6 +139,8 @@ type attempt struct {
 	before  byte
 	outside outside // what text[:read] may be in JSON
 	read    int
+
+	readings [8]reading // of one place: room, and nothing else
 }
 
 // place is how far a reading of a text has come.
@@ -160,11 +173,22 @@ func (p *places) add(to place) {
 // with: a credential may begin in what only looks like an escape.
 func (a *attempt) begin(s *Set, before byte, text []byte, size int) {
 	a.lists[0].n, a.lists[1].n, a.now, a.done, a.end = 0, 0, 0, 0, 0
-	a.before, a.outside, a.read = before, after(before), 0
+	a.before, a.read = before, math.MaxInt
 	for at := range size {
-		if at+1 >= len(text) || s.pairs[text[at]][text[at+1]] {
+		switch {
+		case at+1 < len(text) && !s.pairs[text[at]][text[at+1]]:
+		case leads[text[at]]:
 			a.lists[0].add(place{at: at})
+		default:
+			s.reach(reading{text[at], at + 1}, &a.lists[0])
 		}
+	}
+}
+
+// reach adds what begins with a character.
+func (s *Set) reach(r reading, to *places) {
+	for _, node := range s.first[r.char] {
+		to.add(place{at: r.end, node: node})
 	}
 }
 
@@ -197,8 +221,7 @@ func (a *attempt) step(s *Set, from place, to *places, text []byte, final bool) 
 		a.end = from.at
 		return true
 	}
-	var list [8]reading
-	readings, more := spelt(text, from.at, list[:0])
+	readings, more := spelt(text, from.at, a.readings[:0])
 	if more && !final {
 		return false
 	}
@@ -207,9 +230,7 @@ func (a *attempt) step(s *Set, from place, to *places, text []byte, final bool) 
 	}
 	for _, r := range readings {
 		if from.node == root {
-			for _, next := range s.first[r.char] {
-				to.add(place{at: r.end, node: next})
-			}
+			s.reach(r, to)
 			continue
 		}
 		for next := n.child; next != 0; next = s.nodes[next].beside {
@@ -227,7 +248,7 @@ func (a *attempt) step(s *Set, from place, to *places, text []byte, final bool) 
 // needed reports whether JSON may need a beginning of the text, before what may
 // come next.
 func (a *attempt) needed(text []byte, next ...reading) bool {
-	if len(text) < a.read { // another reading was longer
+	if len(text) < a.read { // nothing was read, or another reading that is longer
 		a.outside, a.read = after(a.before), 0
 	}
 	a.outside.read(text[a.read:])

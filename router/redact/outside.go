@@ -38,14 +38,17 @@ func (o *outside) meet(c byte) {
 
 // needed reports whether JSON may need what was read, before what may come next:
 // it can be replaced inside of one string only.
-func (o outside) needed(next ...reading) bool {
+func (o *outside) needed(next ...reading) bool {
+	if !o.may[0] && !o.may[1] {
+		return false
+	}
 	needed := len(next) == 0
 	for _, r := range next {
-		met := o
+		met := *o
 		met.meet(r.char)
 		needed = needed || met.may[0] || met.may[1]
 	}
-	return needed && (o.may[0] || o.may[1])
+	return needed
 }
 
 // bare reports whether a value may be JSON without a string in it or around it.

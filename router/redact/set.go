@@ -24,7 +24,8 @@ const Shortest = 8
 type Set struct {
 	nodes []node         // of all spellings; the first is their root
 	first [256][]int32   // nodes that a character reaches from the root
-	pairs [256][256]bool // of bytes that can begin a spelling
+	look  [256]bool      // a spelling can begin with it, or an escape
+	pairs [256][256]bool // a spelling can begin with both
 	short []string
 	all   map[string]bool
 }

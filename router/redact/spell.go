@@ -6,6 +6,9 @@ type reading struct {
 	end  int // of the piece
 }
 
+// leads are what escapes begin with.
+var leads = [256]bool{'%': true, '\\': true, '&': true}
+
 // spelt appends what the text at p may stand for: a % is itself or begins an
 // escape, which may have been escaped again. more says that the text ends before
 // that is known.

@@ -1,7 +1,5 @@
 package redact
 
-import "strings"
-
 // node is a character of spellings that have all characters before it in common:
 // a text is compared with every credential at once, or what it costs to read
 // would grow with their number.
@@ -53,7 +51,7 @@ func (s *Set) index() {
 			if !s.nodes[n].reads(byte(first)) {
 				continue
 			}
-			s.first[first] = append(s.first[first], n)
+			s.look[first], s.first[first] = true, append(s.first[first], n)
 			for second := range 256 {
 				if s.goesOn(n, byte(second)) {
 					s.pairs[first][second] = true
@@ -65,6 +63,7 @@ func (s *Set) index() {
 		}
 	}
 	for lead, seconds := range map[byte]string{'%': "234567", '\\': `\ux`, '&': "#algq"} {
+		s.look[lead] = true
 		for _, second := range []byte(seconds) {
 			s.pairs[lead][second] = true
 		}
@@ -74,7 +73,7 @@ func (s *Set) index() {
 // goesOn reports whether a byte may come after a node: the next character, or
 // what an escape or a line break begins with.
 func (s *Set) goesOn(n int32, c byte) bool {
-	if strings.IndexByte(`\%&`, c) >= 0 || s.nodes[n].coded && (c == '\r' || c == '\n') {
+	if leads[c] || s.nodes[n].coded && (c == '\r' || c == '\n') {
 		return true
 	}
 	for next := s.nodes[n].child; next != 0; next = s.nodes[next].beside {
