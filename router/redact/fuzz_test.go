@@ -19,7 +19,7 @@ func FuzzRedact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, before, after string, which uint8) {
 		if len(key) < redact.Shortest || len(key) > 300 || len(before)+len(after) > 1000 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) ||
 			strings.Contains(redact.Marker, strings.ToLower(key[:1])) || !utf8.ValidString(before) ||
-			strings.ContainsAny(key, `"`) || strings.Trim(key, "0123456789.+-eE,:[]{}truefalsn") == "" {
+			strings.ContainsAny(key, `"`) || strings.Trim(key, "0123456789.+-eE,:[]{}trufalsn") == "" {
 			t.Skip() // no key, one that the marker may spell together with its neighbours, or one that JSON may need
 		}
 		names := []string{
