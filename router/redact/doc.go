@@ -6,5 +6,6 @@
 // values themselves, in every spelling in which hosts repeat them: in other
 // case, escaped for JSON, for a URL or for HTML, in hexadecimal and in base64,
 // alone or inside a larger piece of it. It is fed before anything is cut to
-// size, and takes what a host itself cut at one end as well.
+// size, and takes what a host itself cut at one end as well. What may be a number
+// of JSON, or the end of one of its strings, stays.
 package redact

@@ -1,53 +1,83 @@
 package redact
 
-// scan appends text without the credentials to out, once there is one in it. It
+import "math"
+
+// scan is the way through one text, which may come in pieces. It belongs to one
+// goroutine.
+type scan struct {
+	set     *Set
+	before  byte // the text; a space says nothing about it
+	try     attempt
+	waiting bool // the attempt at the first place of the next text goes on
+}
+
+func (s *Set) scan() scan { return scan{set: s, before: ' '} }
+
+// over appends text without the credentials to out, once there is one in it. It
 // returns how much of text it is through with: the rest may be the beginning of
-// a credential, unless final says that nothing follows. Without a hit out is
-// returned as it came, and text[:consumed] is clean.
-func (s *Set) scan(out, text []byte, final bool) (clean []byte, consumed int, hit bool) {
-	if s == nil {
+// a credential, unless final says that nothing follows, and is to come again
+// with what follows it. Without a hit out is returned as it came, and
+// text[:consumed] is clean.
+func (sc *scan) over(out, text []byte, final bool) (clean []byte, consumed int, hit bool) {
+	if sc.set == nil {
 		return out, len(text), false
 	}
-	kept := 0 // text before it is in out
-	for i := 0; i < len(text); {
-		if !s.look[text[i]] {
-			i++
-			continue
+	kept, plain := 0, 0 // text before kept is in out; sc.before stands before plain
+	resume := sc.waiting
+	sc.waiting = false
+	i := 0
+	for i < len(text) {
+		if i = sc.set.skip(text, i); i == len(text) {
+			break
 		}
 		size, whole := unit(text, i)
 		if !whole && !final {
-			return s.finish(out, text, kept, i, hit)
+			break
 		}
-		end, more := 0, false
-		for at := i; at < i+size; at++ { // a credential may begin in what only looks like an escape
-			if at+1 < len(text) && !s.pairs[text[at]][text[at+1]] {
-				continue
+		if i > plain {
+			sc.before = text[i-1]
+			plain = i
+		}
+		if i > 0 || !resume {
+			sc.try.begin(sc.set, sc.before, text[i:], size)
+		}
+		if !sc.try.run(sc.set, text[i:], final) {
+			sc.waiting = true
+			break
+		}
+		if sc.try.end == 0 {
+			if size > 1 {
+				sc.before, plain = lastOf(text[i:i+size]), i+size
 			}
-			e, m := s.match(text, at)
-			end, more = max(end, e), more || m
-		}
-		if more && !final {
-			return s.finish(out, text, kept, i, hit)
-		}
-		if end == 0 {
 			i += size
 			continue
 		}
-		end, whole = boundary(text, i, end)
+		end, whole := boundary(text, i, i+sc.try.end)
 		if !whole && !final {
-			return s.finish(out, text, kept, i, hit)
+			break
 		}
 		out = append(append(out, text[kept:i]...), Marker...)
 		i, kept, hit = end, end, true
+		sc.before, plain = ' ', end
 	}
-	return s.finish(out, text, kept, len(text), hit)
+	if i > plain {
+		sc.before = text[i-1]
+	}
+	if hit {
+		out = append(out, text[kept:i]...)
+	}
+	return out, i, hit
 }
 
-func (s *Set) finish(out, text []byte, kept, consumed int, hit bool) ([]byte, int, bool) {
-	if hit {
-		out = append(out, text[kept:consumed]...)
+// skip returns the next place where a credential or an escape may begin.
+func (s *Set) skip(text []byte, i int) int {
+	for ; i < len(text); i++ {
+		c := text[i]
+		if s.look[c] && (c == '\\' || i+1 == len(text) || s.pairs[c][text[i+1]]) {
+			break
+		}
 	}
-	return out, consumed, hit
+	return i
 }
 
 // unit returns the length of the character or JSON escape at i, and whether all
@@ -74,6 +104,15 @@ func unit(text []byte, i int) (int, bool) {
 	return 6, true
 }
 
+// lastOf returns the character that an escape of JSON in JSON puts before what
+// follows; a line break is as good as a space.
+func lastOf(escape []byte) byte {
+	if last := escape[len(escape)-1]; !letterOrDigit(last) {
+		return last
+	}
+	return ' '
+}
+
 // boundary moves the end of what begins at i to the end of the escape that it
 // cuts: half an escape would spoil the JSON around it.
 func boundary(text []byte, i, end int) (int, bool) {
@@ -89,281 +128,130 @@ func boundary(text []byte, i, end int) (int, bool) {
 	}
 }
 
-// match returns the end of the longest credential at a place, 0 for none, and
-// whether a longer text might hold a longer one.
-func (s *Set) match(text []byte, at int) (end int, more bool) {
-	for _, f := range s.forms[text[at]] {
-		e, m := f.match(text, at)
-		end, more = max(end, e), more || m
-	}
-	return end, more
+// attempt looks for the longest credential that begins with a text. It follows
+// all readings of the text at once, in an order that does not depend on the
+// pieces in which it comes.
+type attempt struct {
+	lists   [2]places
+	now     int // the list that is followed; the other one comes next
+	done    int // of it
+	end     int // of the longest one so far; 0 for none
+	before  byte
+	outside outside // what text[:read] may be in JSON
+	read    int
+
+	readings [8]reading // of one place: room, and nothing else
 }
 
-// match follows all readings of the text at once: a % may stand for itself or
-// begin an escape.
-func (f *form) match(text []byte, at int) (end int, more bool) {
-	var here, next places
-	here.add(at)
-	for k, c := range f.chars {
-		next.n = 0
-		for _, p := range here.list[:here.n] {
-			more = f.spell(text, p, c, &next) || more
-			if !f.base64 || k == 0 {
-				continue
-			}
-			broken, m := afterBreak(text, p)
-			more = more || m
-			if broken > p {
-				more = f.spell(text, broken, c, &next) || more
-			}
-		}
-		if next.n == 0 {
-			break
-		}
-		if k+1 >= f.enough {
-			end = next.last()
-		}
-		if k+1 == len(f.chars) {
-			return end, more // another reading may go on
-		}
-		here, next = next, here
-	}
-	return end, more
+// place is how far a reading of a text has come.
+type place struct {
+	at     int   // in the text
+	node   int32 // that was read last
+	breaks int32 // of lines since
 }
 
-// places are the ends of what was read so far, one for each reading.
+// places are bounded: a key of nothing but backslashes has more readings than
+// can be followed.
 type places struct {
-	list [8]int
+	list [16]place
 	n    int
 }
 
-func (p *places) add(at int) {
+func (p *places) add(to place) {
 	for _, have := range p.list[:p.n] {
-		if have == at {
+		if have == to {
 			return
 		}
 	}
 	if p.n < len(p.list) {
-		p.list[p.n] = at
+		p.list[p.n] = to
 		p.n++
 	}
 }
 
-func (p *places) last() int {
-	last := 0
-	for _, at := range p.list[:p.n] {
-		last = max(last, at)
-	}
-	return last
-}
-
-// same compares one character as the form reads it.
-func (f *form) same(got, want byte) bool {
-	switch {
-	case got == want:
-		return true
-	case f.fold:
-		return got >= 'A' && got <= 'Z' && got+'a'-'A' == want
-	case f.base64:
-		return got == '-' && want == '+' || got == '_' && want == '/'
-	}
-	return false
-}
-
-// spell adds the ends of every spelling of c at p. It reports that the text ends
-// before that is known.
-func (f *form) spell(text []byte, p int, c byte, ends *places) (more bool) {
-	if p >= len(text) {
-		return true
-	}
-	got := text[p]
-	if f.same(got, c) {
-		ends.add(p + 1)
-	}
-	switch got {
-	case '%':
-		return f.percent(text, p+1, c, ends)
-	case '\\':
-		return f.escaped(text, p, c, ends)
-	case '&':
-		return f.entity(text, p+1, c, ends)
-	}
-	return false
-}
-
-// nesting bounds how often a text was escaped again.
-const nesting = 4
-
-// percent reads the escape of a URL after its %, which may be escaped again.
-func (f *form) percent(text []byte, p int, c byte, ends *places) (more bool) {
-	for range nesting {
-		value, ok, more := number(text, p, 2)
-		if more {
-			return true
-		}
-		if !ok {
-			return false
-		}
-		if f.same(value, c) {
-			ends.add(p + 2)
-		}
-		if value != '%' {
-			return false
-		}
-		p += 2
-	}
-	return false
-}
-
-// escaped reads a character after backslashes: JSON doubles them each time it
-// is written into JSON.
-func (f *form) escaped(text []byte, p int, c byte, ends *places) (more bool) {
-	run := 0
-	for p+run < len(text) && text[p+run] == '\\' && run < 1<<nesting {
-		run++
-		if c == '\\' && run > 1 && run&(run-1) == 0 {
-			ends.add(p + run)
+// begin begins at the character or escape of some size that the text begins
+// with: a credential may begin in what only looks like an escape.
+func (a *attempt) begin(s *Set, before byte, text []byte, size int) {
+	a.lists[0].n, a.lists[1].n, a.now, a.done, a.end = 0, 0, 0, 0, 0
+	a.before, a.read = before, math.MaxInt
+	for at := range size {
+		switch {
+		case at+1 < len(text) && !s.pairs[text[at]][text[at+1]]:
+		case leads[text[at]]:
+			a.lists[0].add(place{at: at})
+		default:
+			s.reach(reading{text[at], at + 1}, &a.lists[0])
 		}
 	}
-	p += run
-	if p >= len(text) {
-		return true
-	}
-	digits := 0
-	switch got := text[p]; {
-	case got == 'u':
-		digits = 4
-	case got == 'x':
-		digits = 2
-	case letterOrDigit(got):
-		return false // \n is no n
-	case f.same(got, c):
-		ends.add(p + 1)
-		return false
-	default:
-		return false
-	}
-	value, ok, more := number(text, p+1, digits)
-	if ok && f.same(value, c) {
-		ends.add(p + 1 + digits)
-	}
-	return more
 }
 
-// entities are the characters that HTML has names for.
-var entities = []struct {
-	name string
-	c    byte
-}{{"amp;", '&'}, {"lt;", '<'}, {"gt;", '>'}, {"quot;", '"'}, {"apos;", '\''}}
+// reach adds what begins with a character.
+func (s *Set) reach(r reading, to *places) {
+	for _, node := range s.first[r.char] {
+		to.add(place{at: r.end, node: node})
+	}
+}
 
-// entity reads what follows the & of HTML.
-func (f *form) entity(text []byte, p int, c byte, ends *places) (more bool) {
-	for range nesting {
-		escapedAgain := false
-		for _, e := range entities {
-			got := text[min(p, len(text)):min(p+len(e.name), len(text))]
-			switch {
-			case string(got) == e.name:
-				if f.same(e.c, c) {
-					ends.add(p + len(e.name))
-				}
-				escapedAgain = e.c == '&'
-			case string(got) == e.name[:len(got)]:
-				more = true
+// run goes on to the end of every reading. It returns false when it has to see
+// what follows the text, and is then to be run on the longer text.
+func (a *attempt) run(s *Set, text []byte, final bool) bool {
+	for {
+		now, next := &a.lists[a.now], &a.lists[1-a.now]
+		for ; a.done < now.n; a.done++ {
+			if !a.step(s, now.list[a.done], next, text, final) {
+				return false
 			}
 		}
-		m := f.reference(text, p, c, ends)
-		more = more || m
-		if !escapedAgain {
-			return more
-		}
-		p += len("amp;")
-	}
-	return more
-}
-
-// reference reads &#47; and &#x2f; after the &.
-func (f *form) reference(text []byte, p int, c byte, ends *places) (more bool) {
-	if p >= len(text) {
-		return true
-	}
-	if text[p] != '#' {
-		return false
-	}
-	base, value := 10, 0
-	for n := 1; n < 10; n++ {
-		if p+n >= len(text) {
+		if next.n == 0 {
 			return true
 		}
-		got := text[p+n]
-		digit, ok := hexDigit(got)
-		switch {
-		case n == 1 && (got == 'x' || got == 'X'):
-			base = 16
-		case got == ';':
-			if value < 128 && f.same(byte(value), c) {
-				ends.add(p + n + 1)
+		now.n, a.now, a.done = 0, 1-a.now, 0
+	}
+}
+
+// maxBreaks is how many ends of lines in a row may break base64: an empty line
+// of \r\n has as many.
+const maxBreaks = 4
+
+// step reads what follows one place.
+func (a *attempt) step(s *Set, from place, to *places, text []byte, final bool) bool {
+	n := &s.nodes[from.node]
+	complete := n.enough && from.breaks == 0 && from.at > a.end
+	if complete && n.child == 0 && !a.needed(text[:from.at]) {
+		a.end = from.at
+		return true
+	}
+	readings, more := spelt(text, from.at, a.readings[:0])
+	if more && !final {
+		return false
+	}
+	if complete && !a.needed(text[:from.at], readings...) {
+		a.end = from.at
+	}
+	for _, r := range readings {
+		if from.node == root {
+			s.reach(r, to)
+			continue
+		}
+		for next := n.child; next != 0; next = s.nodes[next].beside {
+			if s.nodes[next].reads(r.char) {
+				to.add(place{at: r.end, node: next})
 			}
-			return false
-		case !ok || digit >= base:
-			return false
-		default:
-			value = value*base + digit
+		}
+		if n.coded && (r.char == '\n' || r.char == '\r') && from.breaks < maxBreaks {
+			to.add(place{at: r.end, node: from.node, breaks: from.breaks + 1})
 		}
 	}
-	return false
+	return true
 }
 
-// afterBreak returns the place after a line break inside of base64, escaped or
-// not, or p itself.
-func afterBreak(text []byte, p int) (int, bool) {
-	from := p
-	for p < len(text) {
-		switch {
-		case text[p] == '\n' || text[p] == '\r':
-			p++
-		case text[p] == '\\' && p+1 == len(text):
-			return from, true
-		case text[p] == '\\' && (text[p+1] == 'n' || text[p+1] == 'r'):
-			p += 2
-		default:
-			return p, false
-		}
-		if p-from > 8 {
-			return from, false
-		}
+// needed reports whether JSON may need a beginning of the text, before what may
+// come next.
+func (a *attempt) needed(text []byte, next ...reading) bool {
+	if len(text) < a.read { // nothing was read, or another reading that is longer
+		a.outside, a.read = after(a.before), 0
 	}
-	return p, true
-}
-
-// number reads so many hexadecimal digits of an ASCII character.
-func number(text []byte, p, digits int) (value byte, ok, more bool) {
-	n := 0
-	for i := range digits {
-		if p+i >= len(text) {
-			return 0, false, true
-		}
-		digit, ok := hexDigit(text[p+i])
-		if !ok {
-			return 0, false, false
-		}
-		n = n<<4 | digit
-	}
-	return byte(n & 127), n < 128, false
-}
-
-func hexDigit(c byte) (int, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0'), true
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10, true
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10, true
-	}
-	return 0, false
-}
-
-func letterOrDigit(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	a.outside.read(text[a.read:])
+	a.read = len(text)
+	return a.outside.needed(next...)
 }

@@ -6,12 +6,13 @@ import (
 )
 
 // Reader is a body without the credentials. It holds back only bytes that may
-// be the beginning of one, so that events come when they come. It belongs to one
-// goroutine.
+// be the beginning of one, so that events come when they come, and reads none
+// twice. It belongs to one goroutine.
 type Reader struct {
-	set   *Set
+	scan  scan
 	in    io.ReadCloser
-	held  []byte // read, and not decided
+	held  []byte // read, and not decided: no more than the longest spelling
+	clean []byte // the buffer of ready
 	ready []byte // clean, and not given away
 	err   error  // that ended in
 	found func() // may be nil
@@ -20,7 +21,7 @@ type Reader struct {
 // Reader returns in without the credentials of the set. found is called for
 // those that it takes out; nil is allowed.
 func (s *Set) Reader(in io.ReadCloser, found func()) *Reader {
-	return &Reader{set: s, in: in, found: found}
+	return &Reader{scan: s.scan(), in: in, found: found}
 }
 
 // Read implements io.Reader.
@@ -33,27 +34,27 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, nil
 		}
 		n, err := r.in.Read(p)
-		err = r.set.Error(err)
-		r.err = err
-		if n == 0 && err == nil {
+		r.err = r.scan.set.Error(err)
+		if n == 0 && r.err == nil {
 			return 0, nil
 		}
-		if len(r.held) == 0 { // nearly always: nothing to hold back, and nothing found
-			if _, consumed, hit := r.set.scan(nil, p[:n], err != nil); !hit && consumed == n {
-				return n, err
-			}
+		text, mine := p[:n], len(r.held) > 0
+		if mine {
+			r.held = append(r.held, text...)
+			text = r.held
 		}
-		r.held = append(r.held, p[:n]...)
-		out, consumed, hit := r.set.scan(nil, r.held, err != nil)
-		if hit {
-			if r.found != nil {
-				r.found()
-			}
-			r.ready = out
-		} else {
-			r.ready = append([]byte(nil), r.held[:consumed]...)
+		clean, consumed, hit := r.scan.over(r.clean[:0], text, r.err != nil)
+		if !hit && mine {
+			clean = append(clean, text[:consumed]...)
 		}
-		r.held = append(r.held[:0], r.held[consumed:]...)
+		r.held = append(r.held[:0], text[consumed:]...)
+		r.clean, r.ready = clean, clean
+		if hit && r.found != nil {
+			r.found()
+		}
+		if !hit && !mine && consumed > 0 { // nearly always: it is in p already
+			return consumed, r.err
+		}
 	}
 	n := copy(p, r.ready)
 	r.ready = r.ready[n:]

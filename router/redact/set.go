@@ -22,31 +22,25 @@ const Shortest = 8
 // Set is the credentials that are looked for. A nil Set has none. It is
 // immutable and safe for concurrent use.
 type Set struct {
-	forms [256][]*form   // by the bytes that can begin one
-	pairs [256][256]bool // of bytes that can begin one
-	look  [256]bool      // forms can begin here, or an escape
+	nodes []node         // of all spellings; the first is their root
+	first [256][]int32   // nodes that a character reaches from the root
+	look  [256]bool      // a spelling can begin with it, or an escape
+	pairs [256][256]bool // a spelling can begin with both
 	short []string
 	all   map[string]bool
-}
-
-// form is one spelling of a credential.
-type form struct {
-	chars  []byte // of a text that may be escaped
-	fold   bool   // upper and lower case are the same
-	base64 bool
-	enough int // so many of its characters, from the first, are too many to leave
 }
 
 // NewSet returns the set of some credentials and of their parts that are
 // credentials themselves, such as the token of "Bearer token". Empty ones are
 // passed over.
 func NewSet(credentials ...string) *Set {
-	s := &Set{all: map[string]bool{}}
+	s := &Set{nodes: make([]node, 1), all: map[string]bool{}}
 	for _, credential := range credentials {
 		for _, part := range parts(credential) {
 			s.add(part)
 		}
 	}
+	s.index()
 	return s
 }
 
@@ -76,28 +70,30 @@ func parts(value string) []string {
 }
 
 func (s *Set) add(value string) {
-	value = strings.TrimSpace(value)
+	value = strings.Trim(value, " \t\r\n\"") // a " at its end may be the end of a string
 	if value == "" || s.all[value] {
 		return
 	}
 	s.all[value] = true
-	if len(value) < Shortest || strings.Trim(value, "0123456789.+-") == "" { // a number in JSON cannot be replaced
+	if len(value) < Shortest || bare(value) { // a number in JSON cannot be replaced
 		s.short = append(s.short, value)
 		return
 	}
-	lower := []byte(strings.ToLower(value))
-	s.begin(&form{chars: lower, fold: true, enough: most(len(value))})
-	if tail := len(value) - most(len(value)); tail > 0 && len(value)-tail >= Shortest+4 {
-		s.begin(&form{chars: lower[tail:], fold: true, enough: len(value) - tail}) // a host cut its beginning
+	lower := strings.ToLower(value)
+	s.enter([]byte(lower), false, most(len(value)))
+	if left := most(len(value)); left < len(value) && left >= Shortest+4 {
+		s.enter([]byte(lower[len(value)-left:]), false, left) // a host cut its beginning
 	}
-	coded := []byte(hex.EncodeToString([]byte(value)))
-	s.begin(&form{chars: coded, fold: true, enough: most(len(coded))})
-	if upper := []byte(hex.EncodeToString([]byte(strings.ToLower(value)))); string(upper) != string(coded) {
-		s.begin(&form{chars: upper, fold: true, enough: most(len(upper))})
+	for _, text := range []string{value, lower} {
+		coded := hex.EncodeToString([]byte(text))
+		s.enter([]byte(coded), false, most(len(coded)))
+		if bare(coded) {
+			s.short = append(s.short, coded, strings.ToUpper(coded))
+		}
 	}
 	for shift := range 3 {
 		core := base64Core(value, shift)
-		s.begin(&form{chars: core, base64: true, enough: most(len(core))})
+		s.enter(core, true, most(len(core)))
 	}
 }
 
@@ -113,70 +109,15 @@ func base64Core(value string, shift int) []byte {
 	return []byte(coded[first:last])
 }
 
-// begin enters a form under all the bytes that can begin it.
-func (s *Set) begin(f *form) {
-	enter := func(first, second byte) {
-		if held := s.forms[first]; len(held) == 0 || held[len(held)-1] != f {
-			s.forms[first] = append(held, f)
-		}
-		s.look[first], s.pairs[first][second] = true, true
-	}
-	for _, first := range f.plainly(0) {
-		for _, second := range f.plainly(1) {
-			enter(first, second)
-		}
-		for _, second := range f.escapes(1) {
-			enter(first, second)
-		}
-	}
-	for _, escape := range f.escapes(0) {
-		seconds := map[byte]string{'%': "234567", '\\': `\ux`, '&': "#algq"}[escape]
-		if escape == '\\' && !letterOrDigit(f.chars[0]) {
-			seconds += string(f.chars[:1])
-		}
-		for _, second := range []byte(seconds) {
-			enter(escape, second)
-		}
-	}
-	s.look['\\'] = true
-}
-
-// plainly returns the bytes that the k-th character is without an escape.
-func (f *form) plainly(k int) []byte {
-	switch c := f.chars[k]; {
-	case f.fold && c >= 'a' && c <= 'z':
-		return []byte{c, c - 'a' + 'A'}
-	case f.base64 && c == '+':
-		return []byte{c, '-'}
-	case f.base64 && c == '/':
-		return []byte{c, '_'}
-	default:
-		return []byte{c}
-	}
-}
-
-// escapes returns the bytes that an escape of the k-th character begins with, a
-// line break in base64 included.
-func (f *form) escapes(k int) []byte {
-	switch {
-	case !f.base64, strings.IndexByte("+/", f.chars[k]) >= 0 && k == 0:
-		return []byte{'%', '\\', '&'}
-	case k == 0:
-		return nil
-	default:
-		return []byte{'\r', '\n', '\\', '%', '&'}
-	}
-}
-
 // Text returns text without the credentials.
 func (s *Set) Text(text string) string {
 	if s == nil {
 		return text
 	}
-	if _, consumed, hit := s.scan(nil, []byte(text), true); !hit && consumed == len(text) {
+	clean, hit := s.Bytes([]byte(text))
+	if !hit {
 		return text
 	}
-	clean, _ := s.Bytes([]byte(text))
 	return string(clean)
 }
 
@@ -186,7 +127,8 @@ func (s *Set) Bytes(raw []byte) ([]byte, bool) {
 	if s == nil {
 		return raw, false
 	}
-	out, _, hit := s.scan(nil, raw, true)
+	scan := s.scan()
+	out, _, hit := scan.over(nil, raw, true)
 	if !hit {
 		return raw, false
 	}

@@ -1,7 +1,6 @@
 package redact_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/onceward/onceward/router/redact"
 )
@@ -87,6 +85,9 @@ func TestAKeyIsTakenOutInEverySpelling(t *testing.T) {
 		set := redact.NewSet("", key)
 		for name, spelt := range spellings(key) {
 			for _, text := range []string{spelt, "no such consumer '" + spelt + "', ask again", `{"error":{"message":"` + spelt + `"}}`, spelt + spelt, "x" + spelt} {
+				if number(text) {
+					continue // which stays: see TestANumberIsNoKey
+				}
 				if got := set.Text(text); shows(got, key) || !strings.Contains(got, redact.Marker) {
 					t.Errorf("%q, %s: %q is left of %q", key, name, got, text)
 				}
@@ -186,71 +187,5 @@ func TestAnErrorKeepsItsKindAndLosesTheKey(t *testing.T) {
 	}
 	if set.Error(io.EOF) != io.EOF || set.Error(nil) != nil {
 		t.Error("an error without a key was changed")
-	}
-}
-
-func FuzzRedact(f *testing.F) {
-	for _, key := range []string{shapeless, "abcdefgh", `q"uo\te/<&>'%+=x`, "north-gate", "sk-proj-abcDEF1234567890"} {
-		f.Add(key, `{"message":"no such consumer `, `"}`, uint8(0), uint8(3))
-		f.Add(key, `\`, `\u00`, uint8(9), uint8(1))
-		f.Add(key, "data: ", "%25", uint8(14), uint8(7))
-	}
-	f.Fuzz(func(t *testing.T, key, before, after string, which, piece uint8) {
-		if len(key) < redact.Shortest || len(key) > 300 || len(before)+len(after) > 10_000 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) ||
-			strings.Contains(redact.Marker, strings.ToLower(key[:1])) || !utf8.ValidString(before) ||
-			strings.Trim(key, "0123456789.+-") == "" {
-			t.Skip() // no key, or one that the marker may spell together with its neighbours
-		}
-		names := []string{
-			"raw", "JSON", "JSON in JSON", "every character escaped", "query", "path", "every byte percent", "percent twice", "HTML", "hexadecimal",
-			"base64, 0 before", "base64, 1 before", "base64, 2 before", "base64url raw, 1 before", "base64 in lines", "upper case",
-		}
-		set, spelt := redact.NewSet(key), spellings(key)[names[int(which)%len(names)]]
-		text := before + spelt + after
-		got, found := set.Bytes([]byte(text))
-		if strings.Contains(strings.ToLower(string(got)), strings.ToLower(key)) {
-			t.Errorf("the key is left in %q", got)
-		}
-		if !strings.HasSuffix(before, `\`) && !strings.HasSuffix(before, "%") && !found {
-			t.Errorf("%q was not seen in %q", key, text)
-		}
-		if json.Valid([]byte(text)) && !json.Valid(got) && strings.Trim(spelt, "0123456789eE+-.") != "" {
-			t.Errorf("JSON was torn: %s became %s", text, got)
-		}
-		pieces, err := io.ReadAll(set.Reader(io.NopCloser(&chopped{[]byte(text), int(piece)%9 + 1}), nil))
-		if err != nil || !bytes.Equal(pieces, got) {
-			t.Errorf("in pieces %q, whole %q", pieces, got)
-		}
-		if clean := before + after; !shows(clean, key[:min(len(key), 6)]) && !strings.ContainsAny(clean, `\%&`) {
-			if same := set.Text(clean); same != clean && !strings.Contains(strings.ToLower(clean), strings.ToLower(key[len(key)/4:])) {
-				t.Errorf("%q became %q", clean, same)
-			}
-		}
-	})
-}
-
-// chopped gives a text in pieces of one size.
-type chopped struct {
-	left []byte
-	size int
-}
-
-func (c *chopped) Read(p []byte) (int, error) {
-	if len(c.left) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), c.size)], c.left)
-	c.left = c.left[n:]
-	return n, nil
-}
-
-func BenchmarkReaderOfAnAnswerWithoutAKey(b *testing.B) {
-	set := redact.NewSet(shapeless, "sk-proj-abcDEF1234567890abcDEF", "another-key-of-this-pool")
-	body := []byte(strings.Repeat(`data: {"type":"response.output_text.delta","delta":" of the \"order\" and so on"}`+"\n\n", 400))
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := io.Copy(io.Discard, set.Reader(io.NopCloser(bytes.NewReader(body)), nil)); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
