@@ -151,7 +151,7 @@ func TestCancelledRequestIsGoneAtAnyHeartbeat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := harness.New(t, harness.Options{Heartbeat: 2 * time.Minute, Lease: 150 * time.Second, Faults: []routertest.Fault{fault}})
+			b := harness.New(t, harness.Options{Heartbeat: 80 * time.Second, Lease: 90 * time.Second, Faults: []routertest.Fault{fault}})
 			b.StartWorker(false)
 			run := b.StartRefund("run", b.Order())
 			if _, err := b.Pool.Await(b.Context(), func(r harness.Request) bool {
@@ -188,7 +188,7 @@ func TestCancelledRequestIsGoneAtAnyHeartbeat(t *testing.T) {
 	}
 	t.Run("a run that is terminated in the middle of a stream", func(t *testing.T) {
 		t.Parallel()
-		b := harness.New(t, harness.Options{Heartbeat: 2 * time.Minute, Lease: 150 * time.Second, Faults: []routertest.Fault{{Kind: routertest.FaultHangEvents, AfterEvents: 4}}})
+		b := harness.New(t, harness.Options{Heartbeat: 80 * time.Second, Lease: 90 * time.Second, Faults: []routertest.Fault{{Kind: routertest.FaultHangEvents, AfterEvents: 4}}})
 		b.StartWorker(false)
 		run := b.StartRefund("run", b.Order())
 		if _, err := b.Pool.Await(b.Context(), func(r harness.Request) bool { return r.Outcome.Events >= 4 }); err != nil {
@@ -212,7 +212,7 @@ func TestCancelledRequestIsGoneAtAnyHeartbeat(t *testing.T) {
 	t.Run("E32 a read", func(t *testing.T) {
 		t.Parallel()
 		model := calls(raw("wait", `{}`))
-		b := harness.New(t, harness.Options{Heartbeat: 2 * time.Minute, Lease: 150 * time.Second, Model: &model})
+		b := harness.New(t, harness.Options{Heartbeat: 80 * time.Second, Lease: 90 * time.Second, Model: &model})
 		w := b.StartWorker(false)
 		run := b.Start("run", "ReaderWorkflow", "Wait.")
 		b.Said(w, "the tool waits")
