@@ -77,3 +77,22 @@ func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
 		})
 	}
 }
+
+func TestPreflightFailsWithoutATaskClass(t *testing.T) {
+	text, _, _ := strings.Cut(pair, "tasks:")
+	for name, tasks := range map[string]string{"no key": "", "an empty key": "tasks: {}\n"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "onceward.yaml")
+			if err := os.WriteFile(path, []byte(strings.NewReplacer("REGION", "", "TOOLS", "").Replace(text)+tasks), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, out, errs := call(t, "", "preflight", "--config", path, "--json")
+			if code != 1 || !strings.Contains(out, `"tasks": []`) || !strings.Contains(out, `"ok": false`) || !strings.Contains(errs, "no task class") {
+				t.Errorf("exit %d, %s%s", code, out, errs)
+			}
+			if code, out, errs = call(t, "", "preflight", "--config", path); code != 1 || !strings.Contains(out, "http://127.0.0.1:9/v1/responses") || !strings.Contains(errs, "no task class") {
+				t.Errorf("exit %d, %s%s", code, out, errs)
+			}
+		})
+	}
+}

@@ -12,7 +12,7 @@ import (
 type Preflight struct {
 	Resources []ResourcePreflight `json:"resources"`
 	Tasks     []TaskPreflight     `json:"tasks"`
-	OK        bool                `json:"ok"` // no single loss leaves a task class without a route
+	OK        bool                `json:"ok"` // there is a task class, and no single loss leaves one without a route
 }
 
 // ResourcePreflight says where requests to a resource will go.
@@ -67,7 +67,8 @@ func (r preflightRoute) String() string { return r.resource.Name + "/" + r.model
 
 // NewPreflight works out the report for a checked configuration.
 func NewPreflight(cfg Config) Preflight {
-	report := Preflight{OK: true, Resources: []ResourcePreflight{}}
+	// Without a task class no agent can be registered; only a probe needs none.
+	report := Preflight{OK: len(cfg.Tasks) > 0, Resources: []ResourcePreflight{}, Tasks: []TaskPreflight{}}
 	for _, r := range cfg.Pool.Resources {
 		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}}
 		for _, h := range r.Headers {
