@@ -135,6 +135,7 @@ func TestTerminatedActionIsOnlyResolved(t *testing.T) {
 	if len(status.Actions) != 1 || status.Actions[0].Status != onceward.StateUnknown {
 		t.Errorf("the run shows %+v, want the action as unknown", status.Actions)
 	}
+	listsOpen(t, b, id, run.ID)
 	var input onceward.ActionInput
 	b.Input(id.WorkflowID(), &input)
 	input.Resolve = &onceward.Resolve{Status: onceward.StatusCommitted, Ref: "rf-000001", By: "ops", Note: "seen in the ledger"}

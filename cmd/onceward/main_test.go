@@ -59,6 +59,7 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 		"a probe without time":                      {[]string{"probe", "--config", "x", "--timeout", "0s"}, "--timeout"},
 		"a shape of runs and of a query":            {[]string{"shape", "x", "--query", "y"}, "not both"},
 		"a shape of nothing":                        {[]string{"shape", "--limit", "0"}, "--limit"},
+		"actions of a status of runs":               {[]string{"list", "--actions", "--status", "closed"}, "--status is of runs"},
 		"an address that is a URL":                  {[]string{"list", "--address", "http://localhost:7233"}, "--address is not host:port"},
 		"an address without a port":                 {[]string{"show", "x", "--address", "localhost"}, "--address is not host:port"},
 		"a codec server without a scheme":           {[]string{"show", "x", "--codec-endpoint", "127.0.0.1:19400"}, "--codec-endpoint is not a URL that begins with http:// or https://"},

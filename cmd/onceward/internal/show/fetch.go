@@ -108,6 +108,24 @@ func ReadAction(ctx context.Context, c client.Client, id onceward.ActionID) (rec
 	return readAction(ctx, live, c, id)
 }
 
+// EachAction reads actions one after another, as ReadAction does, and hands each on
+// until one is refused. Live queries are bounded for all of them together: with no
+// worker running they would add up.
+func EachAction(ctx context.Context, c client.Client, ids []onceward.ActionID, do func(onceward.ActionID, onceward.ActionReceipt, error) error) error {
+	live, cancel := context.WithTimeout(ctx, liveDeadline)
+	defer cancel()
+	for _, id := range ids {
+		receipt, _, err := readAction(ctx, live, c, id)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err := do(id, receipt, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID) (receipt onceward.ActionReceipt, closed bool, err error) {
 	info, err := describe(ctx, c, id.WorkflowID())
 	if err != nil {
