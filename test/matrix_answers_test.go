@@ -329,7 +329,7 @@ func TestWordsThatComeWithTheEndAreKept(t *testing.T) {
 		if result := run.Result(); result.Text != "Paid." || result.Note != "told by phone" {
 			t.Errorf("result %+v, want the text and the note", result)
 		}
-		if out, _, err := b.Command("show", run.ID); err != nil || !strings.Contains(out, "note: told by phone") {
+		if out, _, err := b.Command("show", run.ID); err != nil || !strings.Contains(out, "note: told by phone") || !strings.Contains(out, "completed by dana") {
 			t.Errorf("show: %v\n%s", err, out)
 		}
 		if _, errs, err := b.Command("complete", run.ID, "--by", "kim", "--text", "Late."); err == nil || !strings.Contains(errs, "no open workflow") {

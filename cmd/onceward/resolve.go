@@ -25,9 +25,9 @@ func resolveCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve ACTION_ID --status committed|rejected|reversed --by WHO [--ref REF] [--note NOTE]",
 		Short: "Decide an action whose outcome nobody could read, or report that one failed after all",
-		Long: `Decide an action whose outcome nobody could read. Look at the product first: a
-wrong "rejected" lets the effect be made again, a wrong "committed" hides that it
-was never made.
+		Long: `Decide an action whose outcome nobody could read. Look at the product first: after a
+wrong "rejected" the model may make the effect once more, under another id; a wrong
+"committed" hides that it was never made. Nothing is made again under this id.
 
 The decision names the version of the state it was made for, and is refused for
 another. --ref is the product's own name for the effect, required for committed.

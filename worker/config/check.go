@@ -45,6 +45,11 @@ func check(c Config, complete bool, refuse refusal) {
 	checkTemporal(c.Temporal, refuse)
 	checkWorker(c, refuse)
 	checkPool(c, refuse)
+	for _, r := range c.Pool.Resources { // else one mistake about a deployment would be told again for each task
+		complete = complete && !slices.ContainsFunc(r.Deployments, func(d Deployment) bool {
+			return d.Capability.MaxInputTokens <= 0 || d.Capability.MaxOutputTokens <= 0
+		})
+	}
 	for i, task := range c.Tasks {
 		if slices.ContainsFunc(c.Tasks[:i], func(t Task) bool { return t.Name == task.Name }) {
 			refuse(namePath("tasks", task.Name, i), "is given twice")

@@ -127,7 +127,7 @@ func (s started) print(out io.Writer, asJSON bool) error {
 	}
 	id := onceward.PrintableLine(s.WorkflowID)
 	if s.Outcome == nil {
-		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: onceward show %s\n", id, s.RunID, id)
+		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: go run github.com/onceward/onceward/cmd/onceward show %s\n", id, s.RunID, id)
 		return err
 	}
 	_, err := fmt.Fprintf(out, "%s: %s\n%s\n", id, onceward.PrintableLine(string(*s.Outcome)), onceward.Printable(*s.Text))
