@@ -76,7 +76,13 @@ func printPreflight(w io.Writer, report config.Preflight) error {
 	for _, r := range report.Resources {
 		urls.AppendRow(table.Row{r.Resource, r.Kind, r.API, show.OneLine(r.URL), orNone(strings.Join(r.Headers, ", "))})
 	}
-	b.WriteString(show.Render(urls) + "\n\n")
+	b.WriteString(show.Render(urls) + "\n")
+	for _, r := range report.Resources {
+		if r.PlainHTTP {
+			fmt.Fprintf(&b, "  %s: plain http and not of this machine: what is sent, a credential too, can be read on the way\n", r.Resource)
+		}
+	}
+	b.WriteString("\n")
 	for i, task := range report.Tasks {
 		if i > 0 {
 			b.WriteString("\n")

@@ -78,6 +78,20 @@ func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
 	}
 }
 
+func TestPreflightSaysWhichResourcesAreReachedInClear(t *testing.T) {
+	path := pairFile(t, "region: us,", "tool_calling: true,")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "http://127.0.0.1:9/", "http://gateway.example/", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := call(t, "", "preflight", "--config", path); code != 0 || !strings.Contains(out, "  one: plain http") || strings.Contains(out, "  two: plain http") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}
+
 func TestPreflightFailsWithoutATaskClass(t *testing.T) {
 	text, _, _ := strings.Cut(pair, "tasks:")
 	for name, tasks := range map[string]string{"no key": "", "an empty key": "tasks: {}\n"} {

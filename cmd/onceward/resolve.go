@@ -59,7 +59,7 @@ Nothing is made again under its id.`,
 				validate = report.Validate
 			}
 			if err := validate(); err != nil {
-				return usageError{err}
+				return usageError{flagOf(err, in, reversed)}
 			}
 			c, _, err := o.dial(cmd.Context())
 			if err != nil {
@@ -80,6 +80,17 @@ Nothing is made again under its id.`,
 	flags.IntVar(&in.Version, "version", 0, "version of the state it decides (default: the current one, as onceward.receipt says it)")
 	flags.BoolVar(&asJSON, "json", false, "print the receipt as JSON")
 	return cmd
+}
+
+// flagOf puts the flag in front of a refusal whose field has another name.
+func flagOf(err error, in onceward.Resolve, reversed bool) error {
+	switch {
+	case reversed && strings.TrimSpace(in.Note) == "":
+		return fmt.Errorf("--note: %w", err)
+	case in.Status == onceward.StatusCommitted && in.Ref == "":
+		return fmt.Errorf("--ref: %w", err)
+	}
+	return err
 }
 
 func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve, out, warn io.Writer, asJSON bool) error {

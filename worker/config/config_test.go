@@ -222,6 +222,7 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"idle over the attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 3m}\n", "c.yaml:17: tasks.refund.timeouts.idle: is longer than timeouts.attempt, which ends it before"},
 		{"E17 silence over idle", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 1m, silence: 90s}\n", "c.yaml:17: " + task + "timeouts.silence: is longer than timeouts.idle, which ends it before"},
 		{"E17 silence below zero", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {silence: -1s}\n", "c.yaml:17: " + task + "timeouts.silence: is negative; 0 is no such limit"},
+		{"alias without an anchor", "    model: gpt-5.6\n", "    model: *gpt\n", "c.yaml:16: is not YAML: an alias, which begins with *, has no anchor of its name"},
 		{"two documents", "tasks:", "---\ntasks:", "c.yaml: more than one YAML document; keep one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

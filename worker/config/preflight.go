@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -22,6 +24,18 @@ type ResourcePreflight struct {
 	API      string   `json:"api"`
 	URL      string   `json:"url"`     // that requests are posted to
 	Headers  []string `json:"headers"` // their names
+	// PlainHTTP says that what is sent there, a credential too, can be read on the way.
+	PlainHTTP bool `json:"plain_http"`
+}
+
+// PlainHTTP reports whether an address is plain http and not of this machine.
+func PlainHTTP(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip == nil || !ip.IsLoopback()
 }
 
 // TaskPreflight is the part about one task class.
@@ -70,7 +84,7 @@ func NewPreflight(cfg Config) Preflight {
 	// Without a task class no agent can be registered; only a probe needs none.
 	report := Preflight{OK: len(cfg.Tasks) > 0, Resources: []ResourcePreflight{}, Tasks: []TaskPreflight{}}
 	for _, r := range cfg.Pool.Resources {
-		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}}
+		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}, PlainHTTP: PlainHTTP(r.BaseURL)}
 		for _, h := range r.Headers {
 			part.Headers = append(part.Headers, h.Name)
 		}
