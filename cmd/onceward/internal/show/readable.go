@@ -41,25 +41,43 @@ func Readable(ctx context.Context, c client.Client, workflowID string) error {
 }
 
 // newest returns what a worker wrote last of its own accord, else what the workflow
-// was started with. What others have sent, as by a signal, says nothing about workers.
+// was started with. What others have sent, as by a signal, says nothing about workers,
+// and neither do a user's own activities, which may have a converter of their own.
 func newest(events []*historypb.HistoryEvent) *commonpb.Payload {
-	var written *commonpb.Payload
+	var own, sealed, input *commonpb.Payload
 	for _, e := range events {
-		var in *commonpb.Payloads
 		switch e.GetEventType() {
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
-			in = e.GetWorkflowExecutionStartedEventAttributes().GetInput()
+			input = first(e.GetWorkflowExecutionStartedEventAttributes().GetInput())
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 			attributes := e.GetActivityTaskScheduledEventAttributes()
-			if strings.HasPrefix(attributes.GetActivityType().GetName(), "onceward.") { // others may have a converter of their own
-				in = attributes.GetInput()
+			if p := first(attributes.GetInput()); p != nil && strings.HasPrefix(attributes.GetActivityType().GetName(), "onceward.") {
+				own = p
+			}
+		case enumspb.EVENT_TYPE_MARKER_RECORDED:
+			attributes := e.GetMarkerRecordedEventAttributes()
+			name, _ := marker(attributes)
+			switch p := first(attributes.GetDetails()[localActivityData]); {
+			case unread(p):
+				sealed = p
+			case strings.HasPrefix(name, "onceward."):
+				own = p
 			}
 		}
-		if p := in.GetPayloads(); len(p) > 0 {
-			written = p[0]
+	}
+	for _, p := range []*commonpb.Payload{own, sealed, input} {
+		if p != nil {
+			return p
 		}
 	}
-	return written
+	return nil
+}
+
+func first(p *commonpb.Payloads) *commonpb.Payload {
+	if len(p.GetPayloads()) == 0 {
+		return nil
+	}
+	return p.GetPayloads()[0]
 }
 
 func unread(p *commonpb.Payload) bool {
