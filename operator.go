@@ -26,7 +26,7 @@ type Resolve struct {
 // Validate refuses a decision that is not complete.
 func (r Resolve) Validate() error {
 	if err := (Receipt{Status: r.Status, Ref: r.Ref, Reason: r.Note}).Validate(StatusCommitted, StatusRejected); err != nil {
-		return fmt.Errorf("resolve: %w", err)
+		return fmt.Errorf("resolve: %v", err) // wrapped, the Temporal command says it twice
 	}
 	return operatorText("resolve", r.By, r.Note)
 }

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,45 @@ import (
 	"github.com/onceward/onceward/samples/refund/payments"
 	"github.com/onceward/onceward/test/harness"
 	"github.com/onceward/onceward/test/sealed"
+	"github.com/onceward/onceward/worker"
+	"github.com/onceward/onceward/worker/config"
 )
+
+// GuardConverter is for replayers. A worker needs the plugin, and says so before it
+// has begun.
+func TestWorkerIsMadeWithAGuardedClientOnly(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{})
+	text, err := os.ReadFile(b.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse(b.Config(), text, []string{harness.KeyVariable + "=" + harness.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec := sealed.New(sealed.Fault{}).Converter()
+	for name, c := range map[string]struct {
+		options client.Options
+		refused bool
+	}{
+		"a converter that GuardConverter guards":    {client.Options{DataConverter: worker.GuardConverter(codec)}, true},
+		"the same, with the plugin":                 {client.Options{DataConverter: worker.GuardConverter(codec), Plugins: []client.Plugin{worker.Guard()}}, false},
+		"a converter with the plugin":               {client.Options{DataConverter: codec, Plugins: []client.Plugin{worker.Guard()}}, false},
+		"the SDK's own converter without the guard": {client.Options{}, false},
+	} {
+		c.options.HostPort = b.Temporal.Address
+		dialled, err := client.DialContext(b.Context(), c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(dialled.Close)
+		_, err = worker.New(dialled, cfg)
+		if refused := err != nil && strings.Contains(err.Error(), "worker.Guard() among its plugins"); refused != c.refused || err != nil && !refused {
+			t.Errorf("%s: %v, want refused %t", name, err, c.refused)
+		}
+	}
+}
 
 // A key service that is down for three seconds delays a run and changes nothing in
 // it: wherever that meets a payload, the run completes, pays once, and every

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -120,8 +121,8 @@ func TestAcceptedIsSubmittedAndGoesOnByItself(t *testing.T) {
 		id := harness.Action(order)
 		sentBack(t, b)
 		reversed := harness.Until(b, id.WorkflowID(), onceward.QueryReceipt, "reversed", func(r onceward.ActionReceipt) bool { return r.Status == onceward.StateReversed })
-		if reversed.Ref != "rf-000001" || reversed.Reversal == nil || reversed.Reversal.Reason != "the bank sent it back" {
-			t.Errorf("receipt %+v, want the ref and why it was reversed", reversed)
+		if reversed.Ref != "rf-000001" || reversed.Reversal == nil || reversed.Reversal.Reason != "the bank sent it back" || reversed.VerifiedBy != onceward.VerifiedByRead {
+			t.Errorf("receipt %+v, want the ref, why it was reversed and that a read says so", reversed)
 		}
 		two := b.Start("two", "BankWorkflow", "Please refund "+order+".")
 		waitsForPerson(b, two, onceward.OutcomeUnknown)
@@ -170,6 +171,7 @@ func TestReversalIsRecordedAndNothingIsMadeAgain(t *testing.T) {
 	if reversed.Ref != made.Ref || reversed.Commits != made.Commits {
 		t.Errorf("receipt %+v, want what is known of %+v", reversed, made)
 	}
+	listsOpen(t, b, id, one.ID) // its only run has ended
 	two := b.StartRefund("two", order)
 	waitsForPerson(b, two, onceward.OutcomeUnknown)
 	base := b.History(id.WorkflowID(), "")
@@ -191,6 +193,39 @@ func TestReversalIsRecordedAndNothingIsMadeAgain(t *testing.T) {
 		t.Errorf("show of the first run says %+v, want what it is now", report.Actions[0])
 	}
 	effects(t, b, order, 1, 1)
+}
+
+// listsOpen waits until an action stands in the list of those that wait for a person:
+// the server's list follows a moment later.
+func listsOpen(t *testing.T, b *harness.Bench, id onceward.ActionID, run string) {
+	t.Helper()
+	var rows []struct {
+		ActionID onceward.ActionID    `json:"action_id"`
+		Status   onceward.ActionState `json:"status"`
+		WaitsFor string               `json:"waits_for"`
+		Since    string               `json:"since"`
+		Reason   string               `json:"reason"`
+		Run      string               `json:"run"`
+	}
+	for b.Context().Err() == nil {
+		out, errs, err := b.Command("list", "--actions", "--json")
+		if rows = nil; err != nil || json.Unmarshal([]byte(out), &rows) != nil {
+			t.Fatalf("list --actions: %v: %s%s", err, out, errs)
+		}
+		for _, r := range rows {
+			if r.ActionID != id {
+				continue
+			}
+			if r.WaitsFor != "person" || r.Since == "" || r.Reason == "" || r.Run != run {
+				t.Errorf("list --actions says %+v, want who has to decide, since when, why, and the run %s", r, run)
+			}
+			if out, _, err := b.Command("list", "--actions"); err != nil || !strings.Contains(out, string(id)) || !strings.Contains(out, string(r.Status)) {
+				t.Errorf("list --actions: %v\n%s", err, out)
+			}
+			return
+		}
+	}
+	t.Fatalf("list --actions never has %s: %+v", id, rows)
 }
 
 // E38: the runs of one workflow id are told apart, the executions of one run are not.
@@ -294,7 +329,7 @@ func TestWordsThatComeWithTheEndAreKept(t *testing.T) {
 		if result := run.Result(); result.Text != "Paid." || result.Note != "told by phone" {
 			t.Errorf("result %+v, want the text and the note", result)
 		}
-		if out, _, err := b.Command("show", run.ID); err != nil || !strings.Contains(out, "note: told by phone") {
+		if out, _, err := b.Command("show", run.ID); err != nil || !strings.Contains(out, "note: told by phone") || !strings.Contains(out, "completed by dana") {
 			t.Errorf("show: %v\n%s", err, out)
 		}
 		if _, errs, err := b.Command("complete", run.ID, "--by", "kim", "--text", "Late."); err == nil || !strings.Contains(errs, "no open workflow") {

@@ -1,6 +1,8 @@
 package test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -112,6 +114,46 @@ func TestWrongDecisionIsRefusedAndTheRunStands(t *testing.T) {
 	}
 }
 
+// docs/operating.md has these command lines.
+func TestTemporalCommandDecidesAndCompletes(t *testing.T) {
+	t.Run("an action", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{Lease: shortLease, Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}}})
+		b.StartWorker(false)
+		order := b.Order()
+		run := b.Start("run", "UnsettledWorkflow", "Please refund "+order+".")
+		id := harness.Action(order)
+		waiting := awaitsOperator(b, id)
+		version := fmt.Sprintf(`"version":%d`, waiting.Version)
+		if out, err := b.CLI("workflow", "query", "-w", id.WorkflowID(), "--name", "onceward.receipt"); err != nil || !strings.Contains(out, version) {
+			t.Errorf("query: %v\n%s", err, out)
+		}
+		resolve := []string{"workflow", "update", "execute", "-w", id.WorkflowID(), "--name", "onceward.resolve", "--input"}
+		if out, err := b.CLI(append(resolve, `{"status":"rejected","by":"dana"}`)...); err == nil || !strings.Contains(out, "version") {
+			t.Errorf("a decision without the version: %v\n%s", err, out)
+		}
+		if out, err := b.CLI(append(resolve, `{"status":"rejected","by":"dana","note":"never arrived",`+version+`}`)...); err != nil {
+			t.Errorf("resolve: %v\n%s", err, out)
+		}
+		if got := receipt(t, run.Result()); got.Status != onceward.StateRejected || got.ResolvedBy != "dana" {
+			t.Errorf("receipt %+v, want dana's", got)
+		}
+	})
+	t.Run("a run", func(t *testing.T) {
+		t.Parallel()
+		b := harness.New(t, harness.Options{Degraded: "manual_completion_required", Faults: []routertest.Fault{routertest.FailWith(401, "")}})
+		b.StartWorker(false)
+		run := b.StartRefund("run", b.Order())
+		waitsForPerson(b, run, onceward.OutcomeManualCompletion)
+		if out, err := b.CLI("workflow", "signal", "-w", run.ID, "--name", "onceward.complete", "--input", `{"by":"dana","text":"Refunded by hand."}`); err != nil {
+			t.Errorf("complete: %v\n%s", err, out)
+		}
+		if result := run.Result(); result.CompletedBy != "dana" || result.Text != "Refunded by hand." {
+			t.Errorf("completed by %q with %q", result.CompletedBy, result.Text)
+		}
+	})
+}
+
 // Somebody terminates an Action while its commit is at the product. No run may
 // commit again; only a run of the Action that just records a decision goes on.
 func TestTerminatedActionIsOnlyResolved(t *testing.T) {
@@ -135,6 +177,7 @@ func TestTerminatedActionIsOnlyResolved(t *testing.T) {
 	if len(status.Actions) != 1 || status.Actions[0].Status != onceward.StateUnknown {
 		t.Errorf("the run shows %+v, want the action as unknown", status.Actions)
 	}
+	listsOpen(t, b, id, run.ID)
 	var input onceward.ActionInput
 	b.Input(id.WorkflowID(), &input)
 	input.Resolve = &onceward.Resolve{Status: onceward.StatusCommitted, Ref: "rf-000001", By: "ops", Note: "seen in the ledger"}

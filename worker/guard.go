@@ -14,7 +14,8 @@ import (
 // blocks nothing after it. In activities an error that passes is waited for.
 //
 // Dial and Temporal.Options guard the client's converter by themselves. A replayer
-// needs it where histories are read with a codec that can fail.
+// needs it where histories are read with a codec that can fail. It is not enough for the
+// client of a worker, which is refused: that needs Guard among its plugins.
 func GuardConverter(dc converter.DataConverter) converter.DataConverter { return guard.New(dc) }
 
 // Guard is the plugin for a client that is made without Dial and without

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -42,7 +43,9 @@ func (w *Worker) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.warnOfHorizon(retention)
+	if !w.passing(ctx) {
+		w.warnOfHorizon(retention)
+	}
 	w.attributes.ask(ctx, w)
 	return nil
 }
@@ -55,6 +58,15 @@ func (w *Worker) retention(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("describe namespace %s: %w", w.cfg.Temporal.Namespace, err)
 	}
 	return answer.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), nil
+}
+
+// passing reports whether the server is a dev server, which keeps everything in
+// SQLite and usually forgets all of it at its end. One that does not say is none.
+func (w *Worker) passing(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	answer, err := w.client.WorkflowService().GetClusterInfo(ctx, &workflowservice.GetClusterInfoRequest{})
+	return err == nil && answer.GetPersistenceStore() == "sqlite"
 }
 
 func missingAttributes(have map[string]enums.IndexedValueType) []string {
@@ -78,13 +90,18 @@ func (w *Worker) warnOfHorizon(retention time.Duration) {
 	if retention <= 0 {
 		return
 	}
+	var tools []string
+	var longest time.Duration
 	for _, name := range w.order {
 		for _, tool := range w.agents[name].Manifest.Plan.Tools {
-			if tool.Kind != onceward.KindWrite || retention >= tool.Write.ReadHorizon {
-				continue
+			if tool.Kind == onceward.KindWrite && retention < tool.Write.ReadHorizon {
+				tools, longest = append(tools, name+"."+tool.Name), max(longest, tool.Write.ReadHorizon)
 			}
-			w.log.Warn("the namespace forgets an action before its product's read does: an id proposed again after that relies on the read alone, and beyond read_horizon the action waits for an operator",
-				"agent", name, "tool", tool.Name, "retention", retention, "read_horizon", tool.Write.ReadHorizon)
 		}
+	}
+	if len(tools) > 0 {
+		w.log.Warn("the namespace forgets an action before its product's read does: an id proposed again after that relies on the read alone, and beyond Spec.ReadHorizon waits for a person",
+			"tools", tools, "retention", retention, "longest_read_horizon", longest,
+			"remedy", fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`, or a shorter Spec.ReadHorizon", w.cfg.Temporal.Namespace, int(math.Ceil(longest.Hours()))))
 	}
 }

@@ -70,8 +70,10 @@ func (s *poolSync) changed(c router.Change) {
 		s.log.Info("resource enabled", "resource", c.Resource, "model", c.Model)
 		return
 	}
-	about := []any{"resource", c.Resource, "model", c.Model, "reason", c.Disabled.Reason}
-	if !c.Disabled.Until.IsZero() { // else it is disabled until a test passes or somebody enables it
+	about := []any{"resource", c.Resource, "model", c.Model, "class", c.Disabled.Class, "reason", c.Disabled.Reason}
+	if c.Disabled.Until.IsZero() {
+		about = append(about, "remedy", "mend it, then wait for its next test or use `onceward pool enable`")
+	} else {
 		about = append(about, "until", c.Disabled.Until)
 	}
 	s.log.Warn("resource disabled", about...)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
 	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/worker/config"
 	"github.com/onceward/onceward/worker/guard"
 	"github.com/onceward/onceward/workflows"
 )
@@ -120,13 +119,8 @@ func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 }
 
 func openKey(r router.Resource) bool {
-	u, err := url.Parse(r.BaseURL)
 	hidden := r.Key != "" || slices.ContainsFunc(r.Headers, func(h router.Header) bool { return h.Secret != "" })
-	if err != nil || u.Scheme != "http" || !hidden || u.Hostname() == "localhost" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return ip == nil || !ip.IsLoopback()
+	return hidden && config.PlainHTTP(r.BaseURL)
 }
 
 // workers makes the SDK workers and registers everything. The SDK panics about

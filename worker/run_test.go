@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func TestMissingAndMistypedSearchAttributesAreNamed(t *testing.T) {
 	}
 }
 
-func TestRetentionShorterThanTheReadHorizonIsLoggedOnceAWriteTool(t *testing.T) {
+func TestRetentionShorterThanTheReadHorizonIsLoggedOnceWithItsRemedy(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		retention time.Duration
@@ -89,11 +90,14 @@ func TestRetentionShorterThanTheReadHorizonIsLoggedOnceAWriteTool(t *testing.T) 
 			var log bytes.Buffer
 			w := newWorker(t)
 			WithLogger(slog.New(slog.NewTextHandler(&log, nil)))(w)
-			if err := w.Register(refundWorkflow, shopAgent(), &shop{}); err != nil {
+			other := shopAgent()
+			other.Name = "returns"
+			if err := errors.Join(w.Register(refundWorkflow, shopAgent(), &shop{}), w.Register(nil, other, &shop{})); err != nil {
 				t.Fatal(err)
 			}
 			w.warnOfHorizon(row.retention)
-			if got := strings.Count(log.String(), "tool=create_refund"); got != row.want || strings.Contains(log.String(), "get_order") {
+			if got := strings.Count(log.String(), "create_refund returns.create_refund"); got != row.want || strings.Contains(log.String(), "get_order") ||
+				strings.Count(log.String(), "--retention 720h`") != row.want {
 				t.Errorf("%d warnings, want %d:\n%s", got, row.want, &log)
 			}
 		})

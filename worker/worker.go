@@ -17,6 +17,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/activities"
+	"github.com/onceward/onceward/worker/guard"
 )
 
 // Worker runs agents: it owns one SDK worker on the task queue, one on
@@ -67,6 +68,9 @@ func New(c client.Client, cfg Config, options ...Option) (*Worker, error) {
 		return nil, errors.New("make worker: there is no client")
 	}
 	if err := cfg.Check(); err != nil {
+		return nil, fmt.Errorf("make worker: %w", err)
+	}
+	if err := guard.Alone(c); err != nil {
 		return nil, fmt.Errorf("make worker: %w", err)
 	}
 	w := &Worker{client: c, sdk: c, cfg: cfg, log: slog.Default(), agents: map[string]*activities.Agent{}}

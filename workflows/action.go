@@ -317,6 +317,7 @@ func (a *action) reconcile(ctx workflow.Context) {
 			return
 		}
 		if state == onceward.StateReversed {
+			a.receipt.VerifiedBy = result.VerifiedBy // what it rested on before is what proved wrong
 			a.reverse(ctx, "the reconciliation read", result.Receipt.Reason)
 			return
 		}

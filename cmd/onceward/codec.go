@@ -12,13 +12,18 @@ const (
 	codecAuthVariable     = "TEMPORAL_CODEC_AUTH"
 )
 
+// endpoint returns the codec server and what names it.
+func (o *options) endpoint(getenv func(string) string) (endpoint, from string) {
+	if o.codecEndpoint != "" {
+		return o.codecEndpoint, "--codec-endpoint"
+	}
+	return getenv(codecEndpointVariable), codecEndpointVariable
+}
+
 // codec returns the converter that reads and writes payloads through a codec server,
 // or nil where none is named.
 func (o *options) codec(getenv func(string) string) converter.DataConverter {
-	endpoint := o.codecEndpoint
-	if endpoint == "" {
-		endpoint = getenv(codecEndpointVariable)
-	}
+	endpoint, _ := o.endpoint(getenv)
 	if endpoint == "" {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/cmd/onceward/internal/show"
 )
 
 // updateTimeout bounds the wait for a worker to take an operator's update.
@@ -54,15 +55,23 @@ func completeCommand(o *options) *cobra.Command {
 }
 
 // sendUpdate sends an operator's update and waits for what it says. A refusal comes
-// back in the words of the validator.
+// back in the words of the validator. Nothing is sent in clear to workers that have
+// a codec, and what was taken is not told as a failure to send.
 func sendUpdate(ctx context.Context, c client.Client, workflowID, name string, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	switch err := show.Readable(ctx, c, workflowID); {
+	case errors.Is(err, show.ErrNotFound):
+		return noneOpen(name, workflowID)
+	case err != nil:
+		return fmt.Errorf("send %s: nothing was sent: %w", name, err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+	handle, err := c.UpdateWorkflow(waiting, client.UpdateWorkflowOptions{
 		WorkflowID: workflowID, UpdateName: name, Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
-	if err == nil {
-		err = handle.Get(ctx, out)
+	completed := err == nil // the handle has the answer, and only decodes it
+	if completed {
+		err = handle.Get(waiting, out)
 	}
 	var refused *temporal.ApplicationError
 	var missing *serviceerror.NotFound
@@ -71,10 +80,16 @@ func sendUpdate(ctx context.Context, c client.Client, workflowID, name string, i
 		return nil
 	case errors.As(err, &refused):
 		return fmt.Errorf("%s was refused: %s", name, refused.Message())
+	case completed:
+		return fmt.Errorf("send %s to %s: it was taken, but its answer cannot be read here: %w", name, workflowID, err)
 	case errors.As(err, &missing):
-		return fmt.Errorf("send %s: there is no open workflow %s: look at it with `onceward show`", name, workflowID)
-	case ctx.Err() != nil:
+		return noneOpen(name, workflowID)
+	case waiting.Err() != nil:
 		return fmt.Errorf("send %s: no worker took it within %s: is one running for the task queue of %s? One that starts soon may still take it: look before you repeat it", name, updateTimeout, workflowID)
 	}
 	return fmt.Errorf("send %s to %s: %w", name, workflowID, err)
+}
+
+func noneOpen(name, workflowID string) error {
+	return fmt.Errorf("send %s: there is no open workflow %s: look at it with `onceward show`", name, workflowID)
 }

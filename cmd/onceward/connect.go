@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 
 	"github.com/onceward/onceward/worker/config"
@@ -33,7 +34,25 @@ func (o *options) temporal(getenv func(string) string) (config.Temporal, error) 
 	}
 	override(&t.Address, o.address)
 	override(&t.Namespace, o.namespace)
+	if err := config.CheckAddress(t.Address); err != nil { // that of a flag or a file has been checked
+		return t, fmt.Errorf("read %s: it %w", addressVariable, err)
+	}
 	return t, nil
+}
+
+// check refuses addresses that nothing could be asked at, before anything is asked.
+func (o *options) check(getenv func(string) string) error {
+	if o.address != "" {
+		if err := config.CheckAddress(o.address); err != nil {
+			return usagef("--address %w", err)
+		}
+	}
+	if endpoint, from := o.endpoint(getenv); endpoint != "" {
+		if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return usagef("%s is not a URL that begins with http:// or https://", from)
+		}
+	}
+	return nil
 }
 
 // environ refuses a misspelt variable, and says which have no meaning, where no file

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/onceward/onceward/worker"
@@ -47,6 +48,10 @@ func TestWhereTemporalIs(t *testing.T) {
 				t.Errorf("got %s, %s, %v, want %s, %s", got.Address, got.Namespace, err, c.address, c.namespace)
 			}
 		})
+	}
+	wrong := options{}
+	if _, err := wrong.temporal(func(string) string { return "localhost" }); err == nil || !strings.Contains(err.Error(), addressVariable) {
+		t.Errorf("an address without a port is taken, or its variable not named: %v", err)
 	}
 	if _, err := worker.Load(file); err == nil {
 		t.Error("a worker takes the file without its credential, so the case above proves nothing")

@@ -151,15 +151,15 @@ pool           %s (control)
 			return err
 		}
 	}
-	refund, quiz := goRun("samples/refund/starter"), goRun("samples/quiz/starter")
+	refund, quiz, command := goRun("samples/refund/starter"), goRun("samples/quiz/starter"), goRun("cmd/onceward")
 	_, err = fmt.Fprintf(out, `configuration  %s
 
 A worker with the sample agents is running. Type next, in another terminal:
   %s --config %s --order order-1842 --wait
   %s --config %s --topic rivers --wait
-  onceward show refund-order-1842 --address %s
+  %s show refund-order-1842 --address %s
 Ctrl-C stops everything.
-`, s.ConfigFile, refund, s.ConfigFile, quiz, s.ConfigFile, s.Temporal.Address)
+`, s.ConfigFile, refund, s.ConfigFile, quiz, s.ConfigFile, command, s.Temporal.Address)
 	return err
 }
 

@@ -40,19 +40,23 @@ type listed struct {
 }
 
 func listCommand(o *options) *cobra.Command {
-	var asJSON bool
+	var asJSON, actions bool
 	var status string
 	var most int
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List runs, newest first",
+		Short: "List runs, newest first, or open actions",
 		Long: `List runs, newest first. With the search attributes of onceward setup these are the
 runs of agents with what they wait for; without them every workflow that is neither an
 action nor a pool, open or closed. The table shortens long workflow ids; --json has
 them whole. Attempts and cost are those that show has, over all resets and
 continuations, with attempts in flight at their ceiling; of an execution that a reset
-left behind they are what it knew itself.`,
-		Example: "  onceward list\n  onceward list --status waiting_person --json",
+left behind they are what it knew itself. The pending actions of a closed run are those
+of its end.
+
+--actions lists the actions that have no final receipt instead, those that wait for a
+person first, whether their runs are open or not. It needs no search attributes.`,
+		Example: "  onceward list\n  onceward list --status waiting_person --json\n  onceward list --actions",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 || most > maxListed {
@@ -61,11 +65,21 @@ left behind they are what it knew itself.`,
 			if !knownStatus(status) {
 				return usagef("--status is %q, want running, waiting_person, waiting_resource or closed", status)
 			}
+			if actions && status != "" {
+				return usagef("--status is of runs, and --actions lists actions: give one of them")
+			}
 			c, t, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer c.Close()
+			if actions {
+				found, err := listActions(cmd.Context(), c, t.Namespace, most)
+				if err != nil {
+					return err
+				}
+				return printOpenActions(cmd.OutOrStdout(), found, asJSON)
+			}
 			runs, known, err := list(cmd.Context(), c, t.Namespace, onceward.RunStatus(status), most)
 			if err != nil {
 				return err
@@ -84,6 +98,7 @@ left behind they are what it knew itself.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&actions, "actions", false, "list actions without a final receipt instead of runs")
 	cmd.Flags().StringVar(&status, "status", "", "only running, waiting_person, waiting_resource or closed")
 	cmd.Flags().IntVar(&most, "limit", 50, "how many, at most 1000")
 	return cmd

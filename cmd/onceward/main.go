@@ -13,6 +13,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/onceward/onceward/cmd/onceward/internal/show"
 )
 
 func main() {
@@ -34,6 +37,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if errors.Is(err, converter.ErrEncodingIsNotSupported) && !errors.Is(err, show.ErrNoCodec) {
+		err = fmt.Errorf("%w\n%w", err, show.ErrNoCodec)
 	}
 	fmt.Fprintln(errs, "onceward:", err)
 	var wrong usageError

@@ -45,7 +45,8 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 		"a decision without a person":               {[]string{"resolve", "refund/1/v1", "--status", "rejected"}, "--by is required"},
 		"a decision without a status":               {[]string{"resolve", "refund/1/v1", "--by", "dana"}, "--status is required"},
 		"a decision that is none":                   {[]string{"resolve", "refund/1/v1", "--by", "dana", "--status", "absent"}, "absent"},
-		"a committed effect without its name":       {[]string{"resolve", "refund/1/v1", "--by", "dana", "--status", "committed"}, "ref"},
+		"a committed effect without its name":       {[]string{"resolve", "refund/1/v1", "--by", "dana", "--status", "committed"}, "--ref: resolve: committed receipt without a ref"},
+		"a reversal without its reason":             {[]string{"resolve", "refund/1/v1", "--by", "dana", "--status", "reversed"}, "--note: reverse: reason is empty"},
 		"an action id with a space":                 {[]string{"resolve", "refund/1 /v1", "--by", "dana", "--status", "rejected"}, "action id"},
 		"a completion without a text":               {[]string{"complete", "x", "--by", "dana"}, "--text is required"},
 		"a status that is none":                     {[]string{"list", "--status", "asleep"}, "asleep"},
@@ -59,6 +60,10 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 		"a probe without time":                      {[]string{"probe", "--config", "x", "--timeout", "0s"}, "--timeout"},
 		"a shape of runs and of a query":            {[]string{"shape", "x", "--query", "y"}, "not both"},
 		"a shape of nothing":                        {[]string{"shape", "--limit", "0"}, "--limit"},
+		"actions of a status of runs":               {[]string{"list", "--actions", "--status", "closed"}, "--status is of runs"},
+		"an address that is a URL":                  {[]string{"list", "--address", "http://localhost:7233"}, "--address is not host:port"},
+		"an address without a port":                 {[]string{"show", "x", "--address", "localhost"}, "--address is not host:port"},
+		"a codec server without a scheme":           {[]string{"show", "x", "--codec-endpoint", "127.0.0.1:19400"}, "--codec-endpoint is not a URL that begins with http:// or https://"},
 		"a limit that is none":                      {[]string{"list", "--limit", "0"}, "--limit"},
 	} {
 		t.Run(name, func(t *testing.T) {

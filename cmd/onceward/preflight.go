@@ -24,7 +24,7 @@ encryption boundary or region is lost. Above them stands for each resource the
 final URL that its requests are posted to.
 It asks nobody, neither Temporal nor a resource, and needs no credential: the
 variables and files that the configuration names for them may be missing.
-Exit code 1: a task class has no route, or a single loss leaves it none.`,
+Exit code 1: there is no task class, one has no route, or a single loss leaves it none.`,
 		Example: "  onceward preflight --config onceward.yaml\n  onceward preflight --config onceward.yaml --json | jq .ok",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,6 +54,9 @@ func stranded(report config.Preflight) error {
 		return nil
 	}
 	var errs []error
+	if len(report.Tasks) == 0 {
+		errs = append(errs, errors.New("the configuration has no task class, so no agent can be registered: name at least one below tasks"))
+	}
 	for _, task := range report.Tasks {
 		if len(task.Routes) == 0 {
 			errs = append(errs, fmt.Errorf("task %s has no route", task.Task))
@@ -73,10 +76,13 @@ func printPreflight(w io.Writer, report config.Preflight) error {
 	for _, r := range report.Resources {
 		urls.AppendRow(table.Row{r.Resource, r.Kind, r.API, show.OneLine(r.URL), orNone(strings.Join(r.Headers, ", "))})
 	}
-	b.WriteString(show.Render(urls) + "\n\n")
-	if len(report.Tasks) == 0 {
-		b.WriteString("the configuration has no task class\n")
+	b.WriteString(show.Render(urls) + "\n")
+	for _, r := range report.Resources {
+		if r.PlainHTTP {
+			fmt.Fprintf(&b, "  %s: plain http and not of this machine: what is sent, a credential too, can be read on the way\n", r.Resource)
+		}
 	}
+	b.WriteString("\n")
 	for i, task := range report.Tasks {
 		if i > 0 {
 			b.WriteString("\n")

@@ -77,3 +77,36 @@ func TestPreflightSaysWhatASingleLossLeaves(t *testing.T) {
 		})
 	}
 }
+
+func TestPreflightSaysWhichResourcesAreReachedInClear(t *testing.T) {
+	path := pairFile(t, "region: us,", "tool_calling: true,")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "http://127.0.0.1:9/", "http://gateway.example/", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := call(t, "", "preflight", "--config", path); code != 0 || !strings.Contains(out, "  one: plain http") || strings.Contains(out, "  two: plain http") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}
+
+func TestPreflightFailsWithoutATaskClass(t *testing.T) {
+	text, _, _ := strings.Cut(pair, "tasks:")
+	for name, tasks := range map[string]string{"no key": "", "an empty key": "tasks: {}\n"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "onceward.yaml")
+			if err := os.WriteFile(path, []byte(strings.NewReplacer("REGION", "", "TOOLS", "").Replace(text)+tasks), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, out, errs := call(t, "", "preflight", "--config", path, "--json")
+			if code != 1 || !strings.Contains(out, `"tasks": []`) || !strings.Contains(out, `"ok": false`) || !strings.Contains(errs, "no task class") {
+				t.Errorf("exit %d, %s%s", code, out, errs)
+			}
+			if code, out, errs = call(t, "", "preflight", "--config", path); code != 1 || !strings.Contains(out, "http://127.0.0.1:9/v1/responses") || !strings.Contains(errs, "no task class") {
+				t.Errorf("exit %d, %s%s", code, out, errs)
+			}
+		})
+	}
+}

@@ -25,9 +25,9 @@ func resolveCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve ACTION_ID --status committed|rejected|reversed --by WHO [--ref REF] [--note NOTE]",
 		Short: "Decide an action whose outcome nobody could read, or report that one failed after all",
-		Long: `Decide an action whose outcome nobody could read. Look at the product first: a
-wrong "rejected" lets the effect be made again, a wrong "committed" hides that it
-was never made.
+		Long: `Decide an action whose outcome nobody could read. Look at the product first: after a
+wrong "rejected" the model may make the effect once more, under another id; a wrong
+"committed" hides that it was never made. Nothing is made again under this id.
 
 The decision names the version of the state it was made for, and is refused for
 another. --ref is the product's own name for the effect, required for committed.
@@ -59,7 +59,7 @@ Nothing is made again under its id.`,
 				validate = report.Validate
 			}
 			if err := validate(); err != nil {
-				return usageError{err}
+				return usageError{flagOf(err, in, reversed)}
 			}
 			c, _, err := o.dial(cmd.Context())
 			if err != nil {
@@ -80,6 +80,17 @@ Nothing is made again under its id.`,
 	flags.IntVar(&in.Version, "version", 0, "version of the state it decides (default: the current one, as onceward.receipt says it)")
 	flags.BoolVar(&asJSON, "json", false, "print the receipt as JSON")
 	return cmd
+}
+
+// flagOf puts the flag in front of a refusal whose field has another name.
+func flagOf(err error, in onceward.Resolve, reversed bool) error {
+	switch {
+	case reversed && strings.TrimSpace(in.Note) == "":
+		return fmt.Errorf("--note: %w", err)
+	case in.Status == onceward.StatusCommitted && in.Ref == "":
+		return fmt.Errorf("--ref: %w", err)
+	}
+	return err
 }
 
 func resolve(ctx context.Context, c client.Client, id onceward.ActionID, in onceward.Resolve, out, warn io.Writer, asJSON bool) error {

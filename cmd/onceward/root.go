@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,12 +37,14 @@ cannot be read.`,
   onceward show refund-1842     # what a run did, attempt by attempt
   onceward list --status waiting_person
   onceward pool show            # which resources are disabled, and why`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              noCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Version:           thisBuild().String(),
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return o.environ(cmd.ErrOrStderr()) },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:       thisBuild().String(),
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(o.check(os.Getenv), o.environ(cmd.ErrOrStderr()))
+		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	cmd.SetVersionTemplate("{{.Version}}")

@@ -29,7 +29,8 @@ func command(out io.Writer) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use: "scriptedpool --config FILE", Short: "Serve a scripted pool of resources until SIGTERM or Ctrl-C",
-		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		Example: "  scriptedpool --config deploy/scriptedpool/example.json",
+		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), path, out) },
 	}
 	cmd.Flags().StringVar(&path, "config", "", "JSON file: resources, model, faults, control (required)")

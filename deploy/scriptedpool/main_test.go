@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/onceward/onceward/router/routertest"
 )
 
 func TestServesUntilStopped(t *testing.T) {
@@ -49,6 +51,50 @@ func TestServesUntilStopped(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("a stopped pool is no error: %v", err)
+	}
+}
+
+func TestExampleAnswersAnAgentAndWhateverElseIsAsked(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("example.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cfg, err := routertest.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Control, cfg.Resources[0].Addr = "", "" // its ports may be somebody's
+	pool, err := routertest.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	call := `{"type":"function_call","call_id":"c","name":"get_order","arguments":"{}"}`
+	for name, c := range map[string]struct{ input, want string }{
+		"the first turn":  {`"Where is order-17?"`, `order-17`},
+		"the second turn": {`[{"role":"user","content":"Where is order-17?"},` + call + `,{"type":"function_call_output","call_id":"c","output":"{\"status\":\"paid\"}"}]`, "The order is paid."},
+		"anything else":   {`"Hello"`, `"ok"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := `{"model":"gpt-5.6","store":false,"input":` + c.input + `,"tools":[{"type":"function","name":"get_order","parameters":{"type":"object"}}]}`
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, pool.Resources()[0].URL()+"responses", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer scripted-key")
+			req.Header.Set("Content-Type", "application/json")
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			answer, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != 200 || !strings.Contains(string(answer), c.want) {
+				t.Errorf("%d %s %v, want %q", resp.StatusCode, answer, err, c.want)
+			}
+		})
 	}
 }
 

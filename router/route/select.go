@@ -50,7 +50,8 @@ type selection struct {
 	soft    bool // candidates that failed in this turn may be used again
 	dropped []onceward.Dropped
 	again   time.Time
-	spared  int // candidates that only their soft exclusion dropped
+	all     []*Candidate // of the model
+	spared  int          // candidates that only their soft exclusion dropped
 }
 
 // Select chooses a route at now. It takes the candidates of the first model
@@ -79,6 +80,7 @@ func (t *Table) Select(req *onceward.RouteRequest, now time.Time) onceward.Decis
 				s.drop(onceward.Dropped{Model: model, Step: StepRequirements, Reason: "no resource of the pool serves this model", Causes: because(onceward.ClassModelUnavailable)}, time.Time{})
 				continue
 			}
+			s.all = all
 			left := room[:0]
 			for _, c := range all {
 				if p, ok := s.pass(c); ok {
@@ -117,6 +119,9 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 		return no(StepSubset, "not in the task's resources")
 	}
 	if req.Owner != "" && req.Owner != c.Name {
+		if !slices.ContainsFunc(s.all, func(other *Candidate) bool { return other.Name == req.Owner }) {
+			return no(StepOwner, "state lives on "+req.Owner+", and no resource with this model has that name")
+		}
 		return no(StepOwner, "state lives on "+req.Owner)
 	}
 	for _, boundary := range req.Sealed {

@@ -42,6 +42,13 @@ func ask(change ...func(*onceward.RouteRequest)) *onceward.RouteRequest {
 	return req
 }
 
+func TestOwnerThatIsNotThereIsSaidToBeMissing(t *testing.T) {
+	decision := NewTable([]*Candidate{candidate("a", "m"), candidate("b", "m")}, true).Select(ask(func(r *onceward.RouteRequest) { r.Owner = "nowhere" }), now)
+	if len(decision.Dropped) != 2 || !strings.HasSuffix(decision.Dropped[0].Reason, "no resource with this model has that name") {
+		t.Errorf("decision %+v", decision)
+	}
+}
+
 // one drops candidate a at one step; b stays.
 func TestEachStepDropsWithItsReason(t *testing.T) {
 	type change = func(*Candidate)

@@ -150,6 +150,18 @@ func (b *Bench) Command(args ...string) (stdout, stderr string, err error) {
 	return out.String(), errs.String(), err
 }
 
+// CLI runs the Temporal command line against the bench's server, as somebody does
+// who does not have the product's.
+func (b *Bench) CLI(args ...string) (string, error) {
+	b.t.Helper()
+	cli, err := findCLI()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := exec.CommandContext(b.Context(), cli, append(args, "--address", b.Temporal.Address)...).CombinedOutput()
+	return string(out), err
+}
+
 // Kill ends the process as a power failure would.
 func (w *Worker) Kill() {
 	w.once.Do(func() { _ = w.cmd.Process.Kill() })

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -44,6 +45,11 @@ func check(c Config, complete bool, refuse refusal) {
 	checkTemporal(c.Temporal, refuse)
 	checkWorker(c, refuse)
 	checkPool(c, refuse)
+	for _, r := range c.Pool.Resources { // else one mistake about a deployment would be told again for each task
+		complete = complete && !slices.ContainsFunc(r.Deployments, func(d Deployment) bool {
+			return d.Capability.MaxInputTokens <= 0 || d.Capability.MaxOutputTokens <= 0
+		})
+	}
 	for i, task := range c.Tasks {
 		if slices.ContainsFunc(c.Tasks[:i], func(t Task) bool { return t.Name == task.Name }) {
 			refuse(namePath("tasks", task.Name, i), "is given twice")
@@ -53,8 +59,8 @@ func check(c Config, complete bool, refuse refusal) {
 }
 
 func checkTemporal(t Temporal, refuse refusal) {
-	if host, port, err := net.SplitHostPort(t.Address); err != nil || host == "" || port == "" {
-		refuse("temporal.address", "is not host:port, such as 127.0.0.1:7233")
+	if err := CheckAddress(t.Address); err != nil {
+		refuse("temporal.address", "%v", err)
 	}
 	for key, value := range map[string]string{"namespace": t.Namespace, "task_queue": t.TaskQueue, "release": t.Release} {
 		if !plainName(value) {
@@ -66,6 +72,14 @@ func checkTemporal(t Temporal, refuse refusal) {
 			refuse("temporal.tls", "%v", err)
 		}
 	}
+}
+
+// CheckAddress refuses an address of Temporal that could never be dialled.
+func CheckAddress(address string) error {
+	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+		return errors.New("is not host:port, such as 127.0.0.1:7233")
+	}
+	return nil
 }
 
 func checkWorker(c Config, refuse refusal) {

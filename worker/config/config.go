@@ -21,8 +21,8 @@ import (
 //	                                   upper-cased, other than A-Z 0-9 as _
 //
 // An empty variable counts as unset. Any other variable that begins with
-// ONCEWARD_ is refused by name, unless the file names it in an api_key_env: a
-// misspelt override must not be silently without effect.
+// ONCEWARD_ is refused by name, unless the file names it in an api_key_env or a
+// value_env: a misspelt override must not be silently without effect.
 type Config struct {
 	Temporal Temporal
 	Worker   Limits

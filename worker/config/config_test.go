@@ -202,6 +202,9 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"cache writes for nothing", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: 0, output: 2}", "c.yaml:12: " + dep + "price.cache_write: is 0, and what is written to a cache is input; leave it out for the price of input"},
 		{"negative price of cache writes", "price: {input: 1, output: 2}", "price: {input: 1, cache_write: -1, output: 2}", "c.yaml:12: " + dep + "price.cache_write: is not an amount in US dollars between 0 and 1000000"},
 		{"no input limit", "max_input_tokens: 1000, ", "", "c.yaml:13: " + dep + "capability.max_input_tokens: is required and must be positive"},
+		{"negative input limit", "max_input_tokens: 1000", "max_input_tokens: -1", "c.yaml:13: " + dep + "capability.max_input_tokens: is required and must be positive"},
+		{"negative output limit", "max_output_tokens: 8000", "max_output_tokens: -1", "c.yaml:13: " + dep + "capability.max_output_tokens: is required and must be positive"},
+		{"header without a value", "kind: compatible", "kind: compatible\n      headers: [{name: X-A}]", "c.yaml:9: pool.resources[a].headers[0].value: is required: value, value_env or value_file"},
 		{"reasoning_id outside its set", "max_output_tokens: 8000", "max_output_tokens: 8000, reasoning_id: drop", `c.yaml:13: ` + dep + `capability.reasoning_id: is not one of keep, omit`},
 		{"pass rate over one", "max_output_tokens: 8000", "max_output_tokens: 8000, eval_profiles: {v8: 98}", "c.yaml:13: pool.resources[a].deployments[gpt-5.6].capability.eval_profiles[0]: is not a pass rate between 0 and 1"},
 		{"missing model", "    model: gpt-5.6\n", "    degraded: unavailable\n", "c.yaml:15: " + task + "model: is required: a model that a deployment of the pool has"},
@@ -219,6 +222,7 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"idle over the attempt", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 3m}\n", "c.yaml:17: tasks.refund.timeouts.idle: is longer than timeouts.attempt, which ends it before"},
 		{"E17 silence over idle", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {idle: 1m, silence: 90s}\n", "c.yaml:17: " + task + "timeouts.silence: is longer than timeouts.idle, which ends it before"},
 		{"E17 silence below zero", "    model: gpt-5.6\n", "    model: gpt-5.6\n    timeouts: {silence: -1s}\n", "c.yaml:17: " + task + "timeouts.silence: is negative; 0 is no such limit"},
+		{"alias without an anchor", "    model: gpt-5.6\n", "    model: *gpt\n", "c.yaml:16: is not YAML: an alias, which begins with *, has no anchor of its name"},
 		{"two documents", "tasks:", "---\ntasks:", "c.yaml: more than one YAML document; keep one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -301,7 +305,7 @@ func TestEnvironmentOverridesOnlyByDocumentedNames(t *testing.T) {
 		{"misspelt name", "ONCEWARD_TEMPORAL_ADRESS=x:1", "environment: ONCEWARD_TEMPORAL_ADRESS: unknown variable; did you mean ONCEWARD_TEMPORAL_ADDRESS?"},
 		{"path with an index", "ONCEWARD_POOL_RESOURCES_0_BASE_URL=http://x", "environment: ONCEWARD_POOL_RESOURCES_0_BASE_URL: unknown variable; the base_url of a resource is set by ONCEWARD_RESOURCE_<NAME>_BASE_URL with the name of a resource in the file, everything else of the pool in the file only"},
 		{"whole list", "ONCEWARD_POOL_RESOURCES=[]", "environment: ONCEWARD_POOL_RESOURCES: unknown variable; the base_url of a resource is set by ONCEWARD_RESOURCE_<NAME>_BASE_URL with the name of a resource in the file, everything else of the pool in the file only"},
-		{"unreferenced credential", "ONCEWARD_SPARE_CREDENTIAL=hunter2", "environment: ONCEWARD_SPARE_CREDENTIAL: unknown variable; unset it, or name it in an api_key_env of the file"},
+		{"unreferenced credential", "ONCEWARD_SPARE_CREDENTIAL=hunter2", "environment: ONCEWARD_SPARE_CREDENTIAL: unknown variable; unset it, or name it in an api_key_env or value_env of the file"},
 		{"bad override", "ONCEWARD_TEMPORAL_ADDRESS=nowhere", "environment: ONCEWARD_TEMPORAL_ADDRESS: is not host:port, such as 127.0.0.1:7233"},
 		{"bad URL", "ONCEWARD_RESOURCE_A_BASE_URL=nowhere", "environment: ONCEWARD_RESOURCE_A_BASE_URL: is not an absolute http or https URL with a host; want https://<host>/v1/"},
 	} {

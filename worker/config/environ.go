@@ -110,7 +110,7 @@ func strangerReason(name string, known []string) string {
 	if strings.HasPrefix(name, envResource) {
 		return "unknown variable; " + urls
 	}
-	return "unknown variable; unset it, or name it in an api_key_env of the file"
+	return "unknown variable; unset it, or name it in an api_key_env or value_env of the file"
 }
 
 // CheckEnviron looks at an environment in the form of os.Environ for a program that

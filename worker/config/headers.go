@@ -25,6 +25,9 @@ func checkHeaders(r Resource, resource string, refuse refusal) {
 	}
 	router.CheckHeaders(headers, func(i int, err error) {
 		key, reason, _ := strings.Cut(err.Error(), ": ")
+		if h := r.Headers[i]; key == "value" && h.Value == "" && h.Secret.Empty() {
+			reason = "is required: value, value_env or value_file"
+		}
 		refuse(fmt.Sprintf("%s.headers[%d].%s", resource, i, key), "%s", reason)
 	})
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -12,7 +14,7 @@ import (
 type Preflight struct {
 	Resources []ResourcePreflight `json:"resources"`
 	Tasks     []TaskPreflight     `json:"tasks"`
-	OK        bool                `json:"ok"` // no single loss leaves a task class without a route
+	OK        bool                `json:"ok"` // there is a task class, and no single loss leaves one without a route
 }
 
 // ResourcePreflight says where requests to a resource will go.
@@ -22,6 +24,18 @@ type ResourcePreflight struct {
 	API      string   `json:"api"`
 	URL      string   `json:"url"`     // that requests are posted to
 	Headers  []string `json:"headers"` // their names
+	// PlainHTTP says that what is sent there, a credential too, can be read on the way.
+	PlainHTTP bool `json:"plain_http"`
+}
+
+// PlainHTTP reports whether an address is plain http and not of this machine.
+func PlainHTTP(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip == nil || !ip.IsLoopback()
 }
 
 // TaskPreflight is the part about one task class.
@@ -67,9 +81,10 @@ func (r preflightRoute) String() string { return r.resource.Name + "/" + r.model
 
 // NewPreflight works out the report for a checked configuration.
 func NewPreflight(cfg Config) Preflight {
-	report := Preflight{OK: true, Resources: []ResourcePreflight{}}
+	// Without a task class no agent can be registered; only a probe needs none.
+	report := Preflight{OK: len(cfg.Tasks) > 0, Resources: []ResourcePreflight{}, Tasks: []TaskPreflight{}}
 	for _, r := range cfg.Pool.Resources {
-		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}}
+		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}, PlainHTTP: PlainHTTP(r.BaseURL)}
 		for _, h := range r.Headers {
 			part.Headers = append(part.Headers, h.Name)
 		}

@@ -55,7 +55,7 @@ func (d *decoder) document(raw []byte) (*object, bool) {
 		if errors.Is(err, io.EOF) {
 			d.refuse("", "the file is empty")
 		} else {
-			line, reason := yamlReason(err)
+			line, reason := yamlReason(err, raw)
 			d.mistakes = append(d.mistakes, Mistake{File: d.file, Line: line, Reason: reason})
 		}
 		return nil, false
@@ -375,7 +375,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // yamlReason says what the parser found and where, in words of a closed list:
 // its own quote names of the file.
-func yamlReason(err error) (line int, reason string) {
+func yamlReason(err error, raw []byte) (line int, reason string) {
 	text := err.Error()
 	found := yamlLine.FindStringSubmatch(text)
 	if found == nil {
@@ -385,6 +385,12 @@ func yamlReason(err error) (line int, reason string) {
 	text = text[len(found[0]):]
 	switch {
 	case strings.HasPrefix(text, "unknown anchor"):
+		if name := strings.Split(text, "'"); line == 0 && len(name) == 3 {
+			alias := regexp.MustCompile(`(^|[\s,:\[{])\*` + regexp.QuoteMeta(name[1]) + `([\s,\]}]|$)`)
+			if at := alias.FindSubmatchIndex(raw); at != nil {
+				line = 1 + bytes.Count(raw[:at[3]], []byte("\n"))
+			}
+		}
 		return line, "is not YAML: an alias, which begins with *, has no anchor of its name"
 	case slices.ContainsFunc(yamlErrors, func(words string) bool { return strings.HasPrefix(text, words) }):
 		return line, "is not YAML: " + text

@@ -22,17 +22,33 @@ func find(ctx context.Context, c client.Client) *Converter {
 	if !ofSDK(c) {
 		return nil
 	}
+	found := ask(ctx, c)
+	if found == nil { // a lazy client connects before it encodes
+		if _, err := c.CheckHealth(ctx, nil); err != nil {
+			return nil
+		}
+		found = ask(ctx, c)
+	}
+	return found
+}
+
+func ask(ctx context.Context, c client.Client) *Converter {
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // where there is no guard, nothing may be sent
 	f := &finder{}
 	_ = c.RecordActivityHeartbeat(ended, []byte{0}, f)
-	if f.found == nil { // a lazy client connects before it encodes
-		if _, err := c.CheckHealth(ctx, nil); err != nil {
-			return nil
-		}
-		_ = c.RecordActivityHeartbeat(ended, []byte{0}, f)
-	}
 	return f.found
+}
+
+// Alone refuses a client that is connected and whose converter was guarded by New,
+// without the plugin that workers need. Of others it says nothing.
+func Alone(c client.Client) error {
+	if ofSDK(c) {
+		if g := ask(context.Background(), c); g != nil && g.made == nil {
+			return ErrUnguarded
+		}
+	}
+	return nil
 }
 
 // Of returns the converter of a client, for what the SDK does not decode: memos,

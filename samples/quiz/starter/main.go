@@ -46,6 +46,8 @@ type started struct {
 	RunID      string            `json:"run_id"`
 	Outcome    *onceward.Outcome `json:"outcome"`
 	Text       *string           `json:"text"`
+
+	config string // for who watches it
 }
 
 func command(out io.Writer) *cobra.Command {
@@ -111,7 +113,7 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("start run %s: %w", id, err)
 	}
-	answer := started{WorkflowID: run.GetID(), RunID: run.GetRunID()}
+	answer := started{WorkflowID: run.GetID(), RunID: run.GetRunID(), config: o.config}
 	if o.wait {
 		var result onceward.Result
 		if err := run.Get(ctx, &result); err != nil {
@@ -134,7 +136,7 @@ func (s started) print(out io.Writer, asJSON bool) error {
 	}
 	id := onceward.PrintableLine(s.WorkflowID)
 	if s.Outcome == nil {
-		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: onceward show %s\n", id, s.RunID, id)
+		_, err := fmt.Fprintf(out, "started %s (run %s)\nwatch it: go run github.com/onceward/onceward/cmd/onceward show %s --config %s\n", id, s.RunID, id, onceward.PrintableLine(s.config))
 		return err
 	}
 	_, err := fmt.Fprintf(out, "%s: %s\n%s\n", id, onceward.PrintableLine(string(*s.Outcome)), onceward.Printable(*s.Text))

@@ -122,7 +122,7 @@ func ClosedOutcome(status enumspb.WorkflowExecutionStatus) *onceward.Outcome {
 func (r *Report) state(c *chain, in Input) {
 	switch {
 	case c.result != nil:
-		r.Note, r.Refused, r.More = text(c.result.Note), c.result.Refused, c.result.More
+		r.CompletedBy, r.Note, r.Refused, r.More = text(c.result.CompletedBy), text(c.result.Note), c.result.Refused, c.result.More
 	case in.Live != nil:
 		r.Refused, r.More = in.Live.Refused, in.Live.More
 	default:

@@ -25,7 +25,7 @@ func decode(p *commonpb.Payloads, v any) error {
 	}
 	err := converter.GetDefaultDataConverter().FromPayload(p.GetPayloads()[0], v)
 	if errors.Is(err, converter.ErrEncodingIsNotSupported) {
-		return fmt.Errorf("%w: if workers have a codec of their own, name a server of it with --codec-endpoint", err)
+		return fmt.Errorf("%w: %w", err, ErrNoCodec)
 	}
 	return err
 }

@@ -35,12 +35,17 @@ var ErrNotFound = errors.New("not found")
 // says of itself right now.
 func Read(ctx context.Context, c client.Client, workflowID string) (Report, error) {
 	info, err := describe(ctx, c, workflowID)
+	if errors.Is(err, ErrNotFound) { // perhaps it is the id of an action, as it stands in tables
+		if action, other := describe(ctx, c, onceward.ActionID(workflowID).WorkflowID()); other == nil {
+			info, err = action, nil
+		}
+	}
 	if err != nil {
 		return Report{}, err
 	}
 	switch info.GetType().GetName() {
 	case onceward.WorkflowAction:
-		return Report{}, fmt.Errorf("show %s: it is an action, not a run; its run is %s", workflowID, startedBy(info))
+		return Report{}, fmt.Errorf("show %s: it is an action, not a run; `onceward show` its run: %s", workflowID, startedBy(info))
 	case onceward.WorkflowPool:
 		return Report{}, fmt.Errorf("show %s: it is a pool, not a run: look at it with `onceward pool show --pool %s`", workflowID, strings.TrimPrefix(workflowID, onceward.PoolWorkflowID("")))
 	}
@@ -106,6 +111,24 @@ func ReadAction(ctx context.Context, c client.Client, id onceward.ActionID) (rec
 	live, cancel := context.WithTimeout(ctx, liveDeadline)
 	defer cancel()
 	return readAction(ctx, live, c, id)
+}
+
+// EachAction reads actions one after another, as ReadAction does, and hands each on
+// until one is refused. Live queries are bounded for all of them together: with no
+// worker running they would add up.
+func EachAction(ctx context.Context, c client.Client, ids []onceward.ActionID, do func(onceward.ActionID, onceward.ActionReceipt, error) error) error {
+	live, cancel := context.WithTimeout(ctx, liveDeadline)
+	defer cancel()
+	for _, id := range ids {
+		receipt, _, err := readAction(ctx, live, c, id)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err := do(id, receipt, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID) (receipt onceward.ActionReceipt, closed bool, err error) {

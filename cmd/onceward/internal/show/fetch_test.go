@@ -144,7 +144,7 @@ func TestShowOfWhatIsNoRunNamesTheCommandThatShowsIt(t *testing.T) {
 		kinds:     map[string]string{"pool/eu": onceward.WorkflowPool},
 	}
 	for id, want := range map[string]string{
-		"pool/eu": "onceward pool show --pool eu", refund.WorkflowID(): "it is an action", "nobody": "not found",
+		"pool/eu": "onceward pool show --pool eu", refund.WorkflowID(): "it is an action", string(refund): "it is an action", "nobody": "not found",
 	} {
 		if _, err := Read(t.Context(), ns, id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)

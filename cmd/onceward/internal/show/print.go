@@ -36,6 +36,9 @@ func Print(w io.Writer, r Report) error {
 		fmt.Fprintf(&b, " · deadline %s", *r.Budget.Deadline)
 	}
 	fmt.Fprintf(&b, " · history %d events, %d bytes\n", r.History.Events, r.History.Bytes)
+	if r.CompletedBy != nil {
+		fmt.Fprintf(&b, "completed by %s\n", OneLine(*r.CompletedBy))
+	}
 	if r.Note != nil {
 		fmt.Fprintf(&b, "note: %s\n", OneLine(*r.Note))
 	}

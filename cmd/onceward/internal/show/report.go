@@ -17,11 +17,12 @@ type Report struct {
 	Attempts   []Attempt          `json:"attempts"` // of the whole chain, in order of time
 	Actions    []Action           `json:"actions"`
 	History    History            `json:"history"`
-	// What people said of the run itself: the note of who completed it, and what
-	// was sent and not taken, with the reason. Left out where nobody did.
-	Note    *string  `json:"note,omitempty"`
-	Refused []string `json:"refused,omitempty"`
-	More    int      `json:"refused_more,omitempty"` // refusals beyond those
+	// What people said of the run itself: who completed it and with what note, and
+	// what was sent and not taken, with the reason. Left out where nobody did.
+	CompletedBy *string  `json:"completed_by,omitempty"`
+	Note        *string  `json:"note,omitempty"`
+	Refused     []string `json:"refused,omitempty"`
+	More        int      `json:"refused_more,omitempty"` // refusals beyond those
 
 	waiting string // for people
 	closed  string // how an execution ended that has no result
