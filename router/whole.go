@@ -13,6 +13,9 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 	invalid := func(format string, args ...any) *onceward.Failure {
 		return a.failure(onceward.ClassInvalidOutput, onceward.PhaseSettled, fmt.Sprintf(format, args...))
 	}
+	if answer.Filtered {
+		return a.failure(onceward.ClassContentFiltered, onceward.PhaseSettled, "the resource says completed, and that its content filter took something out of the answer")
+	}
 	if limit := a.reached(answer); limit > 0 && !declined(answer, err) {
 		f := a.failure(onceward.ClassIncompleteOutput, onceward.PhaseSettled,
 			fmt.Sprintf("the resource says completed, and it used %d output tokens of at most %d: the answer may be cut", answer.Stated, limit))
@@ -62,7 +65,7 @@ func declined(answer wire.Answer, err error) bool {
 // text that lacks its end can be read, an action that lacks its end must not be.
 func (a *attempt) cutAnswer(f *onceward.Failure, answer wire.Answer, err error) *onceward.Failure {
 	if f.Class != onceward.ClassIncompleteOutput || f.Repair != onceward.RepairRaiseOutput || !a.req.AcceptCut ||
-		err != nil || len(answer.Calls) > 0 || answer.Unserved != "" || answer.Partial != "" || len(answer.Messages) == 0 {
+		err != nil || len(answer.Calls) > 0 || answer.Unserved != "" || answer.Partial != "" || answer.Filtered || len(answer.Messages) == 0 {
 		return f
 	}
 	a.notice("the text was cut at the output limit, and the agent accepts that")

@@ -148,10 +148,20 @@ func readUsage(raw json.RawMessage) (u usage) {
 	return u
 }
 
-// zero reports counts that are there, and all zero.
-func (u usage) zero() bool { return u.stated && u.input == 0 && u.output == 0 && u.wrong == "" }
+// zero reports counts that are there, and know of no output. A gateway can count
+// the input by itself.
+func (u usage) zero() bool { return u.stated && u.made() == 0 && u.reasoning == 0 && u.wrong == "" }
 
-// Uncounted reports a usage object whose counts are all zero.
+// made returns the output tokens as the host wrote them: where it leaves them out,
+// what its total has beside the input.
+func (u usage) made() int {
+	if u.output == 0 {
+		return max(0, u.total-u.input-u.cached-u.written)
+	}
+	return u.output
+}
+
+// Uncounted reports a usage object that knows of no output.
 func Uncounted(raw json.RawMessage) bool { return !empty(raw) && readUsage(raw).zero() }
 
 // count sets the usage of an answer.
@@ -160,7 +170,7 @@ func (a *Answer) count(raw json.RawMessage) {
 		return
 	}
 	u := readUsage(raw)
-	a.Stated, a.Zero = u.output, u.zero()
+	a.Stated, a.Zero = u.made(), u.zero()
 	a.Usage, a.UsageNotes = u.settle()
 	if in, out := a.Usage.InputTokens, a.Usage.OutputTokens; a.Usage.Known && (in == 0 || out == 0 && len(a.Items) > 0) {
 		a.Usage.Known = false
