@@ -73,13 +73,12 @@ func (c *choice) UnmarshalJSON(raw []byte) error {
 
 // piece is a part of what the model says, or all of it.
 type piece struct {
-	Content          json.RawMessage `json:"content"`
-	Refusal          string          `json:"refusal"`
-	Reasoning        json.RawMessage `json:"reasoning"`         // of some hosts, in the clear
-	ReasoningContent json.RawMessage `json:"reasoning_content"` // the same, of others
-	ToolCalls        []callPiece     `json:"tool_calls"`
-	FunctionCall     json.RawMessage `json:"function_call"` // of the API before tool_calls
-	calls            string          // a member that holds calls, under another name
+	Content      json.RawMessage `json:"content"`
+	Refusal      string          `json:"refusal"`
+	ToolCalls    []callPiece     `json:"tool_calls"`
+	FunctionCall json.RawMessage `json:"function_call"` // of the API before tool_calls
+	calls        string          // a member that holds calls, under another name
+	thinks       bool            // it holds thoughts, under whatever name
 }
 
 // UnmarshalJSON reads the names of a piece along with it: a call that another API
@@ -89,6 +88,7 @@ func (p *piece) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, (*plain)(p)); err != nil {
 		return err
 	}
+	p.thinks = wire.Thinks(raw)
 	if !filled(p.FunctionCall) && len(p.ToolCalls) == 0 {
 		p.calls = wire.CallMember(raw)
 	}
@@ -226,7 +226,7 @@ func (s *Stream) say(p *piece, whole bool) {
 		s.step()
 		s.refusal = append(s.refusal, p.Refusal...)
 	}
-	if filled(p.Reasoning) || filled(p.ReasoningContent) {
+	if p.thinks {
 		s.step() // it is paid for, and left out: no host takes another's back
 	}
 	for _, tc := range p.ToolCalls {

@@ -92,6 +92,18 @@ func CallMember(raw []byte) string {
 	return found
 }
 
+// Thinks reports whether a piece of a message holds thoughts: every gateway has a
+// name of its own for these, and a model that thinks for long brings nothing else.
+func Thinks(raw []byte) bool {
+	found := false
+	members(raw, func(key, value []byte) bool {
+		name := nameOf(key)
+		found = !empty(value) && (bytes.HasPrefix(name, []byte("reasoning")) || bytes.HasPrefix(name, []byte("thinking")))
+		return !found
+	})
+	return found
+}
+
 // Filtered reports whether the annotations of a content filter say that it took
 // something away: that an answer was blocked, or one kind of harm filtered out of
 // it. What was found in the prompt of an answer that came all the same is no loss.

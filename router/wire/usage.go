@@ -19,6 +19,8 @@ type usage struct {
 	input, output, total       int
 	cached, written, reasoning int
 	stated                     bool // there is a count of input or output
+	apart                      bool // the names are of an API whose input is without what the cache holds
+	chat                       bool // a name is of chat completions
 	wrong                      string
 }
 
@@ -62,13 +64,20 @@ func (u *usage) read(raw []byte, inside bool) {
 			u.wrong = fmt.Sprintf("%s is %s", key, onceward.Cut(string(value), 40))
 			return true
 		}
+		u.apart = u.apart || !inside && n > 0 && bytes.HasPrefix(key, cacheOf) && bytes.HasSuffix(key, inputTokens)
+		u.chat = u.chat || bytes.HasPrefix(key, promptOf)
 		u.stated = u.stated || to == &u.input || to == &u.output
 		*to = max(*to, n)
 		return true
 	})
 }
 
-var details = []byte("_details")
+var (
+	details     = []byte("_details")
+	cacheOf     = []byte("cache_")
+	inputTokens = []byte("_input_tokens")
+	promptOf    = []byte("prompt_")
+)
 
 // wholeNumber reads a count of tokens. Some hosts write 12.0, some "12"; what is
 // negative, broken or too large for anything is none.
@@ -129,6 +138,9 @@ func (u usage) settle() (onceward.Usage, []string) {
 	switch {
 	case cached > input || written > input:
 		note("%d cached and %d written tokens are not part of %d input tokens: all are counted", cached, written, input)
+		input += cached + written
+	case u.apart && !u.chat && u.total == 0:
+		note("%d cached and %d written tokens may be beside %d input tokens, under these names: all are counted", cached, written, input)
 		input += cached + written
 	case cached+written > input:
 		note("%d cached and %d written tokens are more than %d of input: fewer are taken for cached", cached, written, input)
