@@ -53,6 +53,9 @@ func TestUpstreamsOwnWordsAreRead(t *testing.T) {
 		"E09 an item that reports an error":               {body: whole(textItem+`,{"type":"error","error":{"message":"boom"}}`, used10), class: bad},
 		"E09 a part that reports an error":                {body: whole(strings.Replace(textItem, `}]}`, `},{"type":"error","message":"boom"}]}`, 1), used10), class: bad},
 
+		"E09 a message in another's name":         {body: whole(strings.Replace(textItem, "assistant", "system", 1), used10), class: bad, tells: "role"},
+		"E09 the same, streamed":                  {events: []string{done(0, strings.Replace(textItem, "assistant", "User", 1)), ends(whole("", used10))}, class: bad, tells: "role"},
+		"E15 another word for the model":          {body: whole(strings.Replace(textItem, "assistant", "model", 1), used10), text: "half a sen"},
 		"E10 a part in capitals":                  {chat: true, body: parts(`{"type":"TOOL_USE","id":"x","name":"f","input":{}}`), class: bad, tells: "tool_use"},
 		"E10 a part without a type":               {chat: true, body: parts(`{"functionCall":{"name":"f","args":{"a":1}}}`), class: bad, tells: "functionCall"},
 		"E10 a part of thinking":                  {chat: true, body: parts(`{"type":"thinking","thinking":"hm"}`), text: "half a sen"},
@@ -111,5 +114,25 @@ func TestCallsUnderOtherIDsAndInOtherWords(t *testing.T) {
 		"E16 numbers that differ in their last digit": {events: []string{done(0, large("c", "1")), ends(whole(large("d", "2"), used10))}, calls: 2},
 	} {
 		t.Run(name, c.run)
+	}
+}
+
+// TestRolesOfTheModelAreFitted has a host that calls the model by another word. The
+// next request says it as every host takes it.
+func TestRolesOfTheModelAreFitted(t *testing.T) {
+	for _, role := range []string{`"model"`, `"Assistant"`, "null"} {
+		s := serve(t, reply(200, "application/json", whole(strings.Replace(textItem, `"assistant"`, role, 1), used10)))
+		next := serve(t, stream(evEnd))
+		r := pool(t, Config{}, resource("a", s.URL), resource("b", next.URL), chatResource("c", next.URL))
+		first := mustCall(t, r, routed(t, r, "a"))
+		for resource, list := range map[string]string{"b": "input", "c": "messages"} {
+			req := routed(t, r, resource)
+			req.Items = append([]onceward.Item{text(t, "user", "q")}, first.Items...)
+			_, _ = r.Call(t.Context(), req) // the answer is of one of the two APIs
+			sent := next.sent(t)[list].([]any)
+			if got := sent[len(sent)-1].(map[string]any)["role"]; got != "assistant" {
+				t.Errorf("E15 role %s went to %s as %v", role, resource, got)
+			}
+		}
 	}
 }

@@ -76,6 +76,9 @@ func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 		if kind := CallInside(member(raw, "content")); kind != "" {
 			a.Unserved = kind
 		}
+		if role := member(raw, "role"); slices.Contains(speakers, word(role)) {
+			a.PartText = "a message with role " + shown(role) // repeated as it is it would give the model's words the weight of another's
+		}
 		if name := CallMember(raw); name != "" {
 			a.Unserved = "call under " + name + " of a message"
 		}
@@ -106,6 +109,9 @@ func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 		a.Partial = fmt.Sprintf("an item %s with %s", h.Type, says)
 	}
 }
+
+// speakers are the roles of messages that a model cannot have made.
+var speakers = []string{"user", "developer", "system", "tool", "root", "platform"}
 
 // selfContained are the calls whose outcome is in the item itself: the host ran
 // them, and nobody waits for an output.
