@@ -64,6 +64,9 @@ func TestUpstreamsOwnWordsAreRead(t *testing.T) {
 		"E10 calls beside the message":            {chat: true, body: beside(text, `"tool_calls":[{"id":"t1","function":{"name":"f","arguments":"{}"}}]`), class: bad},
 		"E10 calls of a message of a response":    {body: whole(inside(`"tool_calls":[{"id":"t1","function":{"name":"f","arguments":"{}"}}]`), used10), class: bad},
 		"E10 no calls of a message of a response": {body: whole(inside(`"tool_calls":[],"function_call":null`), used10), text: "half a sen"},
+		"E10 a call left in a chat's text":        {chat: true, body: chatEnd(`{"role":"assistant","content":"\n\n<tool_call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call>"}`, "stop", chatUsed), class: bad},
+		"E10 a call left in a response's text":    {body: whole(strings.Replace(textItem, "half a sen", `Let me see.\n[TOOL_CALLS] [{\"name\": \"f\"}]`, 1), used10), class: bad},
+		"E10 a text that speaks of such a mark":   {body: whole(strings.Replace(textItem, "half a sen", `It begins with <tool_call>.`, 1), used10), text: "It begins with <tool_call>."},
 		"E10 tools that a host ran":               {chat: true, body: chatEnd(`{"role":"assistant","content":"half a sen","executed_tools":[{"type":"search"}]}`, "stop", chatUsed), text: "half a sen"},
 
 		"E06 a count that only the total knows":      {body: whole(textItem, `"usage":{"input_tokens":50,"total_tokens":1050}`), class: onceward.ClassIncompleteOutput, repair: onceward.RepairRaiseOutput},
@@ -108,10 +111,12 @@ func TestCallsUnderOtherIDsAndInOtherWords(t *testing.T) {
 	}
 	thought := func(id string) string { return `{"type":"reasoning","id":"rs_` + id + `","summary":[]}` }
 	for name, c := range map[string]answerCase{
-		"E16 a call written anew":                     {events: []string{done(0, first), ends(whole(same, used10))}, calls: 1},
-		"E16 behind reasoning under another id":       {events: []string{done(0, thought("a")), done(1, first), ends(whole(thought("b")+","+same, used10))}, calls: 1},
-		"E16 two calls written anew":                  {events: []string{done(0, first), done(1, large("c", "1")), ends(whole(same+","+large("d", "1"), used10))}, calls: 2},
-		"E16 numbers that differ in their last digit": {events: []string{done(0, large("c", "1")), ends(whole(large("d", "2"), used10))}, calls: 2},
+		"E16 a call written anew":                          {events: []string{done(0, first), ends(whole(same, used10))}, calls: 1},
+		"E16 behind reasoning under another id":            {events: []string{done(0, thought("a")), done(1, first), ends(whole(thought("b")+","+same, used10))}, calls: 1},
+		"E16 arguments that ended otherwise in the stream": {events: []string{added(0, strings.Replace(callItem, `{\"a\":1}`, "", 1)), `{"type":"response.function_call_arguments.done","output_index":0,"item_id":"fc_1","arguments":"{\"a\":2}"}`, ends(whole(callItem, used10))}, class: onceward.ClassInvalidOutput},
+		"E16 arguments that ended in other words":          {events: []string{added(0, strings.Replace(callItem, `{\"a\":1}`, "", 1)), `{"type":"response.function_call_arguments.done","output_index":0,"item_id":"fc_1","arguments":" {\"a\": 1}"}`, ends(whole(callItem, used10))}, calls: 1},
+		"E16 two calls written anew":                       {events: []string{done(0, first), done(1, large("c", "1")), ends(whole(same+","+large("d", "1"), used10))}, calls: 2},
+		"E16 numbers that differ in their last digit":      {events: []string{done(0, large("c", "1")), ends(whole(large("d", "2"), used10))}, calls: 2},
 	} {
 		t.Run(name, c.run)
 	}
@@ -134,5 +139,14 @@ func TestRolesOfTheModelAreFitted(t *testing.T) {
 				t.Errorf("E15 role %s went to %s as %v", role, resource, got)
 			}
 		}
+	}
+}
+
+func TestTextThatIsTrimmedAtTheEndIsThereOnce(t *testing.T) {
+	streamed := strings.Replace(textItem, "half a sen", `\n\nhalf a sen `, 1)
+	s := serve(t, stream(done(0, streamed), ends(whole(strings.Replace(textItem, "msg_1", "msg_2", 1), used10))))
+	r := pool(t, Config{}, resource("a", s.URL))
+	if got := mustCall(t, r, routed(t, r, "a")); len(got.Items) != 1 || got.Text != "half a sen" {
+		t.Errorf("E16 %d items, text %q", len(got.Items), got.Text)
 	}
 }

@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/wire"
@@ -26,6 +27,8 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 		return invalid("%v", err)
 	case answer.Unserved != "":
 		return invalid("the answer holds a %s, which nobody declared", answer.Unserved)
+	case len(a.req.Tools) > 0 && len(answer.Calls) == 0 && leftInText(answer.Messages):
+		return invalid("the answer's text holds a call that its server did not take out of it")
 	case answer.Partial != "":
 		return invalid("the answer holds %s, which is not complete", answer.Partial)
 	case answer.PartText != "":
@@ -34,6 +37,25 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 		return invalid("the answer holds calls beside a hosted one that did not end")
 	}
 	return nil
+}
+
+// callMarks are the tokens that models begin a call with. A server that knows the
+// model takes them out of the text; one that does not says completed all the same.
+var callMarks = []string{
+	"<tool_call>", "<tool_calls>", "<function_call>", "<function=", "<|tool_call|>", "<|tool_call>", "<|tool_calls_section_begin|>", "<|python_tag|>",
+	"[TOOL_CALLS]", "<｜tool▁calls▁begin｜>", "<|channel|>commentary to=", "<|start|>assistant<|channel|>commentary to=",
+}
+
+// leftInText reports whether a line of a text begins with such a mark.
+func leftInText(messages []string) bool {
+	for _, text := range messages {
+		for _, mark := range callMarks {
+			if strings.HasPrefix(strings.TrimSpace(text), mark) || strings.Contains(text, "\n"+mark) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reached returns the output limit that an answer has used up, 0 where it has not

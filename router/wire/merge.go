@@ -56,7 +56,7 @@ func said(typ, key string, value []byte) string {
 				text.WriteString(p.Text)
 				text.WriteString(p.Refusal)
 			}
-			return text.String()
+			return strings.TrimSpace(text.String()) // servers trim at the end what they streamed
 		}
 	case key == "arguments":
 		if s, err := arguments(value); err == nil {
