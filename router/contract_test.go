@@ -133,17 +133,20 @@ func TestUsageThatCannotBeCostsWhatWasReserved(t *testing.T) {
 		basis onceward.CostBasis
 		noted bool
 	}{
-		"E13 reasoning beside the output, which only the total knows": {usage: `{"input_tokens":10120,"output_tokens":699,"output_tokens_details":{"reasoning_tokens":2809},"total_tokens":13628}`, cost: cost(10120, 0, 0, 3508), basis: onceward.CostMeasured, noted: true},
-		"E13 reasoning beside the output of a chat, without a total":  {chat: true, usage: `{"prompt_tokens":100,"completion_tokens":699,"completion_tokens_details":{"reasoning_tokens":2809}}`, cost: cost(100, 0, 0, 3508), basis: onceward.CostMeasured, noted: true},
-		"E13 more cached than read":                                   {usage: `{"input_tokens":1000,"input_tokens_details":{"cached_tokens":1200},"output_tokens":10}`, cost: cost(2200, 1200, 0, 10), basis: onceward.CostMeasured, noted: true},
-		"E13 a total below its parts":                                 {usage: `{"input_tokens":1000,"output_tokens":100,"total_tokens":10}`, cost: cost(1000, 0, 0, 100), basis: onceward.CostMeasured, noted: true},
-		"E13 tokens of 10^18":                                         {usage: `{"input_tokens":1000000000000000000,"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
-		"E13 more output than the deployment can make":                {usage: `{"input_tokens":100,"output_tokens":10,"total_tokens":9000000}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
-		"E13 a total of 10^19":                                        {usage: `{"input_tokens":100,"output_tokens":10,"total_tokens":10000000000000000000}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
-		"E13 negative input":                                          {usage: `{"input_tokens":-100,"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
-		"E13 negative cached":                                         {usage: `{"input_tokens":100,"input_tokens_details":{"cached_tokens":-100},"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
-		"E13 half a count":                                            {usage: `{"input_tokens":0,"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
-		"E13 sound usage has no notice":                               {usage: `{"input_tokens":100,"input_tokens_details":{"cached_tokens":40,"cache_write_tokens":60},"output_tokens":10,"total_tokens":110}`, cost: cost(100, 40, 60, 10), basis: onceward.CostMeasured},
+		"E13 reasoning beside the output, which only the total knows":      {usage: `{"input_tokens":10120,"output_tokens":699,"output_tokens_details":{"reasoning_tokens":2809},"total_tokens":13628}`, cost: cost(10120, 0, 0, 3508), basis: onceward.CostMeasured, noted: true},
+		"E13 reasoning beside the output of a chat, without a total":       {chat: true, usage: `{"prompt_tokens":100,"completion_tokens":699,"completion_tokens_details":{"reasoning_tokens":2809}}`, cost: cost(100, 0, 0, 3508), basis: onceward.CostMeasured, noted: true},
+		"E13 more cached than read":                                        {usage: `{"input_tokens":1000,"input_tokens_details":{"cached_tokens":1200},"output_tokens":10}`, cost: cost(2200, 1200, 0, 10), basis: onceward.CostMeasured, noted: true},
+		"E13 a total below its parts":                                      {usage: `{"input_tokens":1000,"output_tokens":100,"total_tokens":10}`, cost: cost(1000, 0, 0, 100), basis: onceward.CostMeasured, noted: true},
+		"E13 tokens of 10^18":                                              {usage: `{"input_tokens":1000000000000000000,"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
+		"E13 more output than the deployment can make":                     {usage: `{"input_tokens":100,"output_tokens":10,"total_tokens":9000000}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
+		"E13 a total of 10^19":                                             {usage: `{"input_tokens":100,"output_tokens":10,"total_tokens":10000000000000000000}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
+		"E13 negative input":                                               {usage: `{"input_tokens":-100,"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
+		"E13 negative cached":                                              {usage: `{"input_tokens":100,"input_tokens_details":{"cached_tokens":-100},"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
+		"E13 half a count":                                                 {usage: `{"input_tokens":0,"output_tokens":10}`, cost: ceiling, basis: onceward.CostReserved, noted: true},
+		"E13 cached beside read, under the names of an API that counts so": {usage: `{"input_tokens":3000,"cache_creation_input_tokens":1000,"cache_read_input_tokens":500,"output_tokens":5}`, cost: cost(4500, 500, 1000, 5), basis: onceward.CostMeasured, noted: true},
+		"E13 the same with a total that counts them in":                    {usage: `{"input_tokens":3000,"cache_creation_input_tokens":1000,"cache_read_input_tokens":500,"output_tokens":5,"total_tokens":3005}`, cost: cost(3000, 500, 1000, 5), basis: onceward.CostMeasured},
+		"E13 the same beside the names of chats":                           {chat: true, usage: `{"prompt_tokens":3000,"cache_creation_input_tokens":1000,"cache_read_input_tokens":500,"completion_tokens":5}`, cost: cost(3000, 500, 1000, 5), basis: onceward.CostMeasured},
+		"E13 sound usage has no notice":                                    {usage: `{"input_tokens":100,"input_tokens_details":{"cached_tokens":40,"cache_write_tokens":60},"output_tokens":10,"total_tokens":110}`, cost: cost(100, 40, 60, 10), basis: onceward.CostMeasured},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

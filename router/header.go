@@ -36,6 +36,12 @@ var reserved = map[string]string{
 	"Upgrade": "it is about one connection", "Http2-Settings": "it is about one connection", "Expect": "it is about one connection",
 	"Proxy-Authorization": "it is about one connection", "Proxy-Authenticate": "it is about one connection",
 
+	"If-Match": "it is about what a host keeps", "If-None-Match": "it is about what a host keeps", "If-Modified-Since": "it is about what a host keeps",
+	"If-Unmodified-Since": "it is about what a host keeps", "If-Range": "it is about what a host keeps", "Prefer": "answers are read in one form only",
+
+	"X-Http-Method-Override": "it changes what a request is", "X-Http-Method": "it changes what a request is", "X-Method-Override": "it changes what a request is",
+	"X-Original-Url": "it changes what a request is", "X-Rewrite-Url": "it changes what a request is",
+
 	"Idempotency-Key": "net/http sends a request with it twice by itself", "X-Idempotency-Key": "net/http sends a request with it twice by itself",
 }
 

@@ -13,20 +13,20 @@ var byteOrderMark = []byte("\xEF\xBB\xBF")
 
 // sniff tells events from a JSON answer by what they begin with. Hosts mislabel
 // both, so that the label counts only where the content says nothing: in an empty
-// answer, or in one that is neither. What it looks at stays to be read, but a byte
-// order mark, which no reader of JSON takes.
+// answer, or in one that is neither. What it looks at stays to be read, but the
+// blanks and byte order marks before it, which no reader of JSON takes.
 func sniff(contentType string, in *bufio.Reader) (stream bool, err error) {
 	labelled := strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "text/event-stream")
-	if mark, err := in.Peek(len(byteOrderMark)); bytes.Equal(mark, byteOrderMark) {
-		_, _ = in.Discard(len(mark)) // it is buffered
-	} else if err != nil && !errors.Is(err, io.EOF) && len(mark) == 0 {
-		return false, err
-	}
 	for n := 1; ; n++ {
 		n = max(n, in.Buffered())
 		begin, err := in.Peek(n)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return false, err
+		}
+		if blanks := leading(begin); blanks > 0 && blanks < len(begin) {
+			_, _ = in.Discard(blanks) // they are buffered
+			n = 0
+			continue
 		}
 		switch beginning(begin) {
 		case ofStream:
@@ -34,7 +34,9 @@ func sniff(contentType string, in *bufio.Reader) (stream bool, err error) {
 		case ofJSON:
 			return false, nil
 		case ofNeither:
-			return labelled, nil
+			if labelled || hasField(begin) { // after a field that nobody knows
+				return true, nil
+			}
 		}
 		if err != nil { // all there is, or more blanks than anybody sends
 			return labelled, nil
@@ -52,11 +54,34 @@ const (
 	ofNeither
 )
 
+// leading counts the blanks and byte order marks at the beginning: some hosts write
+// one mark after another, or an empty line before it.
+func leading(begin []byte) int {
+	rest := begin
+	for {
+		less := bytes.TrimPrefix(bytes.TrimLeft(rest, " \t\r\n"), byteOrderMark)
+		if len(less) == len(rest) {
+			return len(begin) - len(rest)
+		}
+		rest = less
+	}
+}
+
+// hasField reports whether a later line is one of an event.
+func hasField(begin []byte) bool {
+	for _, name := range [...]string{"data:", "event:"} {
+		if bytes.Contains(begin, []byte("\n"+name)) || bytes.Contains(begin, []byte("\r"+name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // beginning looks past blanks: they stand between events, and keep the connection
 // of a JSON answer alive that takes its time.
 func beginning(begin []byte) start {
-	begin = bytes.TrimLeft(begin, " \t\r\n")
-	if len(begin) == 0 {
+	begin = begin[leading(begin):]
+	if len(begin) == 0 || len(begin) < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, begin) {
 		return notYet
 	}
 	switch begin[0] {

@@ -28,7 +28,11 @@ func TestStreamIsKnownByItsContent(t *testing.T) {
 		"a field without a value":              {"", "data\n\n", true},
 		"an id first":                          {"", "id: 7\n" + data, true},
 		"another field, labelled":              {"text/event-stream", "foo: bar\n" + data, true},
-		"another field, not labelled":          {"", "foo: bar\n" + data, false},
+		"E18 another field, not labelled":      {"", "foo: bar\n" + data, true},
+		"E18 two marks":                        {"", "\xEF\xBB\xBF\xEF\xBB\xBF" + data, true},
+		"E18 a mark after an empty line":       {"application/json", "\r\n\xEF\xBB\xBF" + data, true},
+		"E18 JSON after both":                  {"text/event-stream", "\n\xEF\xBB\xBF{}", false},
+		"a text of lines":                      {"", "error: upstream\nmessage: gone\n", false},
 		"JSON under the label of events":       {"text/event-stream", `{"id":"r"}`, false},
 		"JSON after a mark":                    {"text/event-stream", "\xEF\xBB\xBF" + `{"id":"r"}`, false},
 		"JSON after blanks that kept it alive": {"text/event-stream", "\n  \r\n" + `{"id":"r"}`, false},
@@ -48,7 +52,7 @@ func TestStreamIsKnownByItsContent(t *testing.T) {
 				t.Errorf("%s, %s: stream %v, %v", name, how, got, err)
 			}
 			rest, err := io.ReadAll(buffered)
-			if want := strings.TrimPrefix(c.begin, "\xEF\xBB\xBF"); err != nil || string(rest) != want {
+			if want := c.begin[leading([]byte(c.begin)):]; err != nil || strings.TrimLeft(string(rest), "\r\n \xEF\xBB\xBF") != want {
 				t.Errorf("%s, %s: %q is left, %v", name, how, rest, err)
 			}
 		}

@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/wire"
@@ -13,6 +14,9 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 	invalid := func(format string, args ...any) *onceward.Failure {
 		return a.failure(onceward.ClassInvalidOutput, onceward.PhaseSettled, fmt.Sprintf(format, args...))
 	}
+	if answer.Filtered {
+		return a.failure(onceward.ClassContentFiltered, onceward.PhaseSettled, "the resource says completed, and that its content filter took something out of the answer")
+	}
 	if limit := a.reached(answer); limit > 0 && !declined(answer, err) {
 		f := a.failure(onceward.ClassIncompleteOutput, onceward.PhaseSettled,
 			fmt.Sprintf("the resource says completed, and it used %d output tokens of at most %d: the answer may be cut", answer.Stated, limit))
@@ -23,6 +27,8 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 		return invalid("%v", err)
 	case answer.Unserved != "":
 		return invalid("the answer holds a %s, which nobody declared", answer.Unserved)
+	case len(a.req.Tools) > 0 && len(answer.Calls) == 0 && leftInText(answer.Messages):
+		return invalid("the answer's text holds a call that its server did not take out of it")
 	case answer.Partial != "":
 		return invalid("the answer holds %s, which is not complete", answer.Partial)
 	case answer.PartText != "":
@@ -31,6 +37,25 @@ func (a *attempt) whole(answer wire.Answer, err error) *onceward.Failure {
 		return invalid("the answer holds calls beside a hosted one that did not end")
 	}
 	return nil
+}
+
+// callMarks are the tokens that models begin a call with. A server that knows the
+// model takes them out of the text; one that does not says completed all the same.
+var callMarks = []string{
+	"<tool_call>", "<tool_calls>", "<function_call>", "<function=", "<|tool_call|>", "<|tool_call>", "<|tool_calls_section_begin|>", "<|python_tag|>",
+	"[TOOL_CALLS]", "<｜tool▁calls▁begin｜>", "<|channel|>commentary to=", "<|start|>assistant<|channel|>commentary to=",
+}
+
+// leftInText reports whether a line of a text begins with such a mark.
+func leftInText(messages []string) bool {
+	for _, text := range messages {
+		for _, mark := range callMarks {
+			if strings.HasPrefix(strings.TrimSpace(text), mark) || strings.Contains(text, "\n"+mark) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reached returns the output limit that an answer has used up, 0 where it has not
@@ -62,7 +87,7 @@ func declined(answer wire.Answer, err error) bool {
 // text that lacks its end can be read, an action that lacks its end must not be.
 func (a *attempt) cutAnswer(f *onceward.Failure, answer wire.Answer, err error) *onceward.Failure {
 	if f.Class != onceward.ClassIncompleteOutput || f.Repair != onceward.RepairRaiseOutput || !a.req.AcceptCut ||
-		err != nil || len(answer.Calls) > 0 || answer.Unserved != "" || answer.Partial != "" || len(answer.Messages) == 0 {
+		err != nil || len(answer.Calls) > 0 || answer.Unserved != "" || answer.Partial != "" || answer.Filtered || len(answer.Messages) == 0 {
 		return f
 	}
 	a.notice("the text was cut at the output limit, and the agent accepts that")

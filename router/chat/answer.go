@@ -71,7 +71,7 @@ func (s *Stream) Answer() (wire.Answer, error) {
 	if len(s.calls) == 0 && slices.Contains(calling, s.finish) && answer.Unserved == "" {
 		answer.Unserved = "call that the finish reason names and that is not there"
 	}
-	answer.Choices = s.choices
+	answer.Choices, answer.Filtered = s.choices, s.filtered
 	return answer, err
 }
 

@@ -215,3 +215,21 @@ func TestUsageIsTranslatedAndNeverTooLow(t *testing.T) {
 		}
 	}
 }
+
+func TestThoughtsUnderAnyNameBringTheAnswerOn(t *testing.T) {
+	for delta, want := range map[string]bool{
+		`{"reasoning":"hm"}`: true, `{"reasoning_content":"hm"}`: true, `{"reasoning_text":"hm"}`: true, `{"thinking":"hm"}`: true,
+		`{"reasoning_details":[{"type":"reasoning.text","text":"hm"}]}`: true, `{"thinking_blocks":[{"type":"thinking","thinking":"hm"}]}`: true,
+		`{"content":"","reasoning":"","thinking_blocks":[],"reasoning_details":null}`: false, `{"role":"assistant"}`: false,
+	} {
+		var s Stream
+		for range 3 { // the first event counts, whatever it holds
+			if _, err := s.Add(wire.Event{Data: []byte(`{"id":"c","choices":[{"index":0,"delta":` + delta + `}]}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := s.Steps() > 1; got != want {
+			t.Errorf("E17 %s: %d steps", delta, s.Steps())
+		}
+	}
+}

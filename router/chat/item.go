@@ -59,7 +59,11 @@ func readItem(item onceward.Item) (content, error) {
 		text, err := textOf(item.Type, raw.Output, "\n")
 		return content{kind: kindOutput, text: text}, err
 	}
-	switch raw.Role {
+	role := raw.Role
+	if lower := strings.ToLower(role); item.MintedBy != "" && lower != "user" && lower != "developer" && lower != "system" {
+		role = "assistant" // by whatever word its host has for the model
+	}
+	switch role {
 	case "assistant":
 		text, err := textOf(item.Type, raw.Content, "")
 		return content{kind: kindAssistant, text: text}, err

@@ -32,6 +32,7 @@ type Stream struct {
 	cut     string // a status that says that the answer is not whole
 	running string // the last status, where it says that the answer is being made
 
+	filtered bool   // a content filter took something away
 	streamed bool   // some of it came in pieces
 	zeros    bool   // usage of zeros came before the end
 	unserved string // a call of a kind that nothing can answer
@@ -46,35 +47,52 @@ type chunk struct {
 	Error   json.RawMessage `json:"error"`
 	Usage   json.RawMessage `json:"usage"`
 	Status  any             `json:"status"`
+	Filters json.RawMessage `json:"content_filter_results"`
 	Choices []choice        `json:"choices"`
 }
 
 // choice is one of the answers, or a piece of it.
 type choice struct {
-	Index   int    `json:"index"`
-	Delta   *piece `json:"delta"`
-	Message *piece `json:"message"`
-	Finish  string `json:"finish_reason"`
-	Native  any    `json:"native_finish_reason"` // of gateways, what their upstream said
+	Index   int             `json:"index"`
+	Delta   *piece          `json:"delta"`
+	Message *piece          `json:"message"`
+	Finish  string          `json:"finish_reason"`
+	Error   json.RawMessage `json:"error"` // of gateways, whose upstream broke
+	Filters json.RawMessage `json:"content_filter_results"`
 	state   wire.State
+	calls   string // a member that holds calls beside the message
 }
 
 // UnmarshalJSON reads the statuses of a choice along with it: hosts put them on the
 // message, its parts and its calls, where this API has none.
 func (c *choice) UnmarshalJSON(raw []byte) error {
 	type plain choice
-	c.state = wire.StateOf(raw)
+	c.state, c.calls = wire.StateOf(raw), wire.CallMember(raw)
 	return json.Unmarshal(raw, (*plain)(c))
 }
 
 // piece is a part of what the model says, or all of it.
 type piece struct {
-	Content          json.RawMessage `json:"content"`
-	Refusal          string          `json:"refusal"`
-	Reasoning        json.RawMessage `json:"reasoning"`         // of some hosts, in the clear
-	ReasoningContent json.RawMessage `json:"reasoning_content"` // the same, of others
-	ToolCalls        []callPiece     `json:"tool_calls"`
-	FunctionCall     json.RawMessage `json:"function_call"` // of the API before tool_calls
+	Content      json.RawMessage `json:"content"`
+	Refusal      string          `json:"refusal"`
+	ToolCalls    []callPiece     `json:"tool_calls"`
+	FunctionCall json.RawMessage `json:"function_call"` // of the API before tool_calls
+	calls        string          // a member that holds calls, under another name
+	thinks       bool            // it holds thoughts, under whatever name
+}
+
+// UnmarshalJSON reads the names of a piece along with it: a call that another API
+// would have there must not be dropped in silence.
+func (p *piece) UnmarshalJSON(raw []byte) error {
+	type plain piece
+	if err := json.Unmarshal(raw, (*plain)(p)); err != nil {
+		return err
+	}
+	p.thinks = wire.Thinks(raw)
+	if !filled(p.FunctionCall) && len(p.ToolCalls) == 0 {
+		p.calls = wire.CallMember(raw)
+	}
+	return nil
 }
 
 // Add takes one event. It returns true with the one that ends the stream: the
@@ -98,9 +116,11 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 	if s.events == 1 {
 		s.steps++
 	}
-	if status, _ := c.Status.(string); slices.Contains(broken, strings.ToLower(status)) {
+	if status, _ := c.Status.(string); wire.CutWord(status) || slices.Contains(running, strings.ToLower(strings.TrimSpace(status))) {
 		s.cut = cmp.Or(s.cut, "status "+status)
 	}
+	s.cut = cmp.Or(s.cut, wire.Stopped(ev.Data))
+	s.filtered = s.filtered || wire.Filtered(c.Filters)
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			s.choices = max(s.choices, choice.Index)
@@ -118,11 +138,17 @@ func (s *Stream) Add(ev wire.Event) (end bool, err error) {
 		if finish != "" {
 			s.steps++
 		}
-		if native, _ := choice.Native.(string); slices.Contains(stopped, classify.Reason(native)) {
-			s.cut = cmp.Or(s.cut, "native_finish_reason "+native)
+		if choice.calls != "" {
+			s.begun, s.unserved = true, "call under "+choice.calls+" beside the message"
 		}
+		s.filtered = s.filtered || wire.Filtered(choice.Filters)
 		if finish != "" && (s.finish == "" || s.Completed()) { // what spoils an answer is never taken back
 			s.finish, s.verdict = finish, bytes.Clone(ev.Data)
+		}
+	}
+	for _, choice := range c.Choices {
+		if choice.Index == 0 && wire.Tells(bytes.TrimSpace(choice.Error)) {
+			c.Error, ev.Data = choice.Error, []byte(`{"error":`+string(choice.Error)+`}`)
 		}
 	}
 	s.count(c.Usage) // after the reason: what comes with the end was not told before it
@@ -149,9 +175,9 @@ func (s *Stream) repeat(whole *piece) {
 	s.say(&rest, true)
 }
 
-// broken are the words of a whole body that spoil it. This API has no status there,
-// and gateways write other things under that name.
-var broken = []string{"incomplete", "failed", "cancelled", "canceled"}
+// running are the words of a whole body that is being made. This API has no status
+// there, and gateways write other things under that name.
+var running = []string{"in_progress", "queued", "pending", "running", "processing"}
 
 // told notes what a piece says of how far the answer has come. What spoils it is
 // never taken back, and of the rest the last word counts.
@@ -184,8 +210,11 @@ func (s *Stream) say(p *piece, whole bool) {
 	if filled(p.FunctionCall) {
 		s.begun, s.unserved = true, "call function_call of the older form"
 	}
-	if kind := callInside(p.Content); kind != "" {
+	if kind := wire.CallInside(bytes.TrimSpace(p.Content)); kind != "" {
 		s.begun, s.unserved = true, kind
+	}
+	if p.calls != "" {
+		s.begun, s.unserved = true, "call under "+p.calls+" of a message"
 	}
 	text, refusal := plain(p.Content)
 	if text != "" || len(p.Content) > 0 && p.Content[0] == '[' && filled(p.Content) {
@@ -197,30 +226,13 @@ func (s *Stream) say(p *piece, whole bool) {
 		s.step()
 		s.refusal = append(s.refusal, p.Refusal...)
 	}
-	if filled(p.Reasoning) || filled(p.ReasoningContent) {
+	if p.thinks {
 		s.step() // it is paid for, and left out: no host takes another's back
 	}
 	for _, tc := range p.ToolCalls {
 		s.step()
 		s.call(tc, whole)
 	}
-}
-
-// callInside returns the kind of a call among the parts of a message. They are not
-// read, and an answer without them must not pass for a whole one.
-func callInside(content json.RawMessage) string {
-	var parts []struct {
-		Type string `json:"type"`
-	}
-	if !filled(content) || content[0] != '[' || json.Unmarshal(content, &parts) != nil {
-		return ""
-	}
-	for _, part := range parts {
-		if strings.Contains(part.Type, "tool") || strings.Contains(part.Type, "call") || strings.Contains(part.Type, "function") {
-			return "call " + part.Type + " inside a message"
-		}
-	}
-	return ""
 }
 
 // plain returns the text and the refusal of content that is a string or a list of
@@ -279,9 +291,6 @@ var completed = append([]string{"stop", "end_turn", "stop_sequence", "eos", "eos
 
 // calling are those that name calls.
 var calling = []string{"tool_calls", "tool_call", "tool_use", "function_call"}
-
-// stopped are reasons of an answer that is not whole, should the gateway call it so.
-var stopped = []string{"length", "max_tokens", "max_output_tokens", "content_filter", "safety", "error"}
 
 // Completed reports whether the answer came to its own end.
 func (s *Stream) Completed() bool { return !s.failed && slices.Contains(completed, s.finish) }

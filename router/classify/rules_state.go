@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"bytes"
 	"regexp"
 
 	"github.com/onceward/onceward"
@@ -8,6 +9,15 @@ import (
 
 // refusedID is the path of an id, and that its value is what is refused.
 var refusedID = regexp.MustCompile(`(?:input|messages|content|tool_calls)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id\b[^\n]{0,80}(?:too long|maximum length|at most|max_length|begins with|start with|contains|pattern|characters|invalid)`)
+
+// idPath is the path of an id of the history, as a parameter that is refused.
+var idPath = regexp.MustCompile(`^(?:body\.)?(?:input|messages)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id$`)
+
+// refusesID holds where an id is the parameter that is refused, in whatever words.
+// One that is missing does not get better by taking the others away.
+func refusesID(e *envelope) bool {
+	return (e.status == 400 || e.status == 422) && idPath.MatchString(e.param) && !bytes.Contains(e.text, []byte("missing")) && !bytes.Contains(e.text, []byte("required"))
+}
 
 // stateRules are about items and ids of the request: histories that contradict
 // themselves, state that lives elsewhere, blobs that cannot be opened here. None
@@ -74,6 +84,7 @@ var stateRules = []rule{
 	{class: onceward.ClassInvalidRequest, strong: true, over: []override{repair(onceward.RepairStripIDs)},
 		any: []string{"duplicate item found", "duplicate item", "expected an id that begins with", "expected an id that contains", "tool call id was"}},
 	{class: onceward.ClassInvalidRequest, any: []string{"input", "messages", "tool_call"}, when: between(400, 422), over: []override{repair(onceward.RepairStripIDs)}, re: refusedID},
+	{class: onceward.ClassInvalidRequest, when: refusesID, over: []override{repair(onceward.RepairStripIDs)}},
 	// A history whose parts do not fit together.
 	{class: onceward.ClassInvalidRequest, any: []string{"without its required"}, over: []override{repair(onceward.RepairStripIDs)}, strong: true},
 	{class: onceward.ClassInvalidRequest, strong: true, any: []string{"tool_use' ids must be unique", "'tool_use' ids must be unique", "roles must alternate", "must alternate between", "ensure that multiturn requests alternate",

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
 	"github.com/onceward/onceward/router/classify"
 	"github.com/onceward/onceward/router/redact"
+	"github.com/onceward/onceward/router/wire"
 )
 
 const (
@@ -61,21 +63,54 @@ type response struct {
 		Status         string            `json:"status"`
 		Output         []json.RawMessage `json:"output"`
 		ContentFilters json.RawMessage   `json:"content_filters"`
-		Usage          struct {
-			Input  int `json:"input_tokens"`
-			Prompt int `json:"prompt_tokens"` // of api chat_completions
-		} `json:"usage"`
+		Error          json.RawMessage   `json:"error"`
+		Usage          json.RawMessage   `json:"usage"`
 	}
 }
 
-func (r response) ok() bool { return r.err == nil && r.status == http.StatusOK && r.body.ID != "" }
+func (r response) ok() bool {
+	return r.err == nil && r.status == http.StatusOK && r.body.ID != "" && !r.failed()
+}
+
+// failed reports a failure inside a success: some gateways answer 200 before they
+// have asked anybody.
+func (r response) failed() bool {
+	switch strings.ToLower(r.body.Status) {
+	case "failed", "cancelled", "canceled", "error":
+		return true
+	}
+	return wire.Tells(r.body.Error)
+}
+
+// refused reports an answer that says that the request itself is wrong.
+func (r response) refused() bool {
+	switch {
+	case r.err != nil:
+		return false
+	case r.status == http.StatusBadRequest, r.status == http.StatusNotFound, r.status == http.StatusUnprocessableEntity:
+		return true
+	}
+	f := r.class()
+	return r.status == http.StatusOK && r.failed() && (f.Class == onceward.ClassInvalidRequest || f.Class == onceward.ClassUndecryptableReasoning)
+}
+
+// read returns the input tokens as the resource counts them, 0 where it does not.
+// Cached ones may stand beside the others, and are read all the same.
+func (r response) read() int {
+	answer, _ := wire.ReadAnswer(append(append([]byte(`{"usage":`), r.body.Usage...), '}'))
+	return answer.Usage.InputTokens
+}
+
+func (r response) class() *onceward.Failure {
+	return classify.Classify(classify.Input{Transport: classify.HTTP, Status: r.status, Header: r.header, Body: r.raw, Now: time.Now()})
+}
 
 // why says in a line what went wrong.
 func (r response) why() string {
 	if r.err != nil {
 		return short(r.secrets.Message(r.err.Error()))
 	}
-	f := classify.Classify(classify.Input{Transport: classify.HTTP, Status: r.status, Header: r.header, Body: r.raw, Now: time.Now()})
+	f := r.class()
 	return fmt.Sprintf("HTTP %d %s: %s", r.status, f.Class, short(r.secrets.Message(f.Message)))
 }
 

@@ -205,10 +205,11 @@ func (p *probing) stored(ctx context.Context, r *Resource, id string) Answer {
 	case http.StatusNotFound, http.StatusGone, http.StatusBadRequest:
 		return Yes
 	case http.StatusOK:
-		return No // it was kept although store was false
-	default:
-		return Unknown
+		if got.err == nil && got.body.ID == id { // and no page that a gateway has for every path
+			return No // it was kept although store was false
+		}
 	}
+	return Unknown
 }
 
 // strict sends a schema that strict mode must refuse. A host that takes it does
@@ -223,7 +224,7 @@ func (p *probing) strict(ctx context.Context, r *Resource) Answer {
 	switch {
 	case got.ok():
 		return No
-	case got.status == http.StatusBadRequest || got.status == http.StatusUnprocessableEntity:
+	case got.refused() && got.status != http.StatusNotFound:
 		return Yes
 	default:
 		return Unknown
@@ -245,7 +246,7 @@ func (p *probing) replay(ctx context.Context, to *Resource, turn []json.RawMessa
 	switch {
 	case got.ok():
 		return Yes, ""
-	case got.status == http.StatusBadRequest || got.status == http.StatusNotFound || got.status == http.StatusUnprocessableEntity:
+	case got.refused():
 		return No, got.why()
 	default:
 		return Unknown, got.why()

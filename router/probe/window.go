@@ -6,11 +6,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
-	"github.com/onceward/onceward/router/classify"
 )
 
 const (
@@ -73,7 +71,7 @@ func (p *probing) window(ctx context.Context, r *Resource) {
 
 func judgeWindow(got response, words int) Window {
 	w := Window{Holds: Unknown, Sent: words}
-	read := max(got.body.Usage.Input, got.body.Usage.Prompt)
+	read := got.read()
 	switch {
 	case got.err == nil && got.status == http.StatusOK && read >= words:
 		w.Holds, w.Read = Yes, read
@@ -83,8 +81,7 @@ func judgeWindow(got response, words int) Window {
 	case got.err == nil && got.status == http.StatusOK:
 		w.Why = "the answer counts no input tokens"
 	case got.err == nil:
-		f := classify.Classify(classify.Input{Transport: classify.HTTP, Status: got.status, Header: got.header, Body: got.raw, Now: time.Now()})
-		if f.Class == onceward.ClassContextLength || f.Class == onceward.ClassRequestTooLarge {
+		if f := got.class(); f.Class == onceward.ClassContextLength || f.Class == onceward.ClassRequestTooLarge {
 			w.Holds = No
 		}
 		w.Why = got.why()

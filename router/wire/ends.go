@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type piece struct {
 	args   bool   // some of its arguments
 	closed bool   // its content had an event that ends it
 	done   bool   // output_item.done came
+	whole  string // its arguments, as the event that ends them has them
 }
 
 // pieces follows the items of a stream, so that an end that somebody else than
@@ -65,6 +67,9 @@ func (p *pieces) see(typ []byte, at about, event []byte) {
 		}
 		it := p.of(at)
 		it.closed, it.cut = true, cmp.Or(it.cut, cut)
+		if bytes.Contains(typ, argumentsOf) {
+			it.whole = string(member(event, "arguments"))
+		}
 		if kind := kindOf(typ); cut != "" && it.typ == "" {
 			it.typ = kind
 		}
@@ -213,6 +218,28 @@ func (p *pieces) marked(r *Remarks) {
 			r.Partial = strings.TrimSpace("an item "+it.typ) + " that was streamed with " + it.cut
 		}
 	}
+}
+
+// differs reports that the arguments of a call ended in the stream as others than
+// in the answer: to carry out either would be a guess.
+func (p *pieces) differs(items []json.RawMessage) bool {
+	for _, it := range p.list {
+		streamed, err := arguments([]byte(it.whole))
+		if it.whole == "" || it.id == "" || err != nil {
+			continue
+		}
+		for _, raw := range items {
+			h := headOf(raw)
+			if h.Type != "function_call" || h.ID != it.id && h.CallID != it.id {
+				continue
+			}
+			end, err := arguments(member(raw, "arguments"))
+			if err == nil && streamed != "{}" && !bytes.Equal(sorted([]byte(streamed)), sorted([]byte(end))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // argued reports whether a call has arguments that are not blank.

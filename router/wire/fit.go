@@ -169,6 +169,11 @@ func (f *Fit) member(item onceward.Item, m field, callID string, bare bool) (val
 		if isCall(item.Type) {
 			return quoted(f.Name(text(m.value)), m.value), true, nil
 		}
+	case "role":
+		if item.Type == "message" && !ours(item) && text(m.value) != "assistant" { // other APIs have other words for who the model is
+			f.noted[notedValues]++
+			return []byte(`"assistant"`), true, nil
+		}
 	case "status":
 		value, keep = f.status(item, m.value)
 		return value, keep, nil

@@ -56,11 +56,11 @@ func said(typ, key string, value []byte) string {
 				text.WriteString(p.Text)
 				text.WriteString(p.Refusal)
 			}
-			return text.String()
+			return strings.TrimSpace(text.String()) // servers trim at the end what they streamed
 		}
 	case key == "arguments":
 		if s, err := arguments(value); err == nil {
-			value = []byte(s)
+			value = sorted([]byte(s))
 		}
 	}
 	var compact bytes.Buffer
@@ -68,6 +68,23 @@ func said(typ, key string, value []byte) string {
 		return string(value)
 	}
 	return compact.String()
+}
+
+// sorted returns JSON as one value has it however it was written: some hosts stream
+// the arguments of a call as the model wrote them, and end with what their parser
+// made of these, under another call id.
+func sorted(raw []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // two large numbers that differ in their last digit are two
+	var value any
+	if d.Decode(&value) != nil {
+		return raw
+	}
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return raw
+	}
+	return plain
 }
 
 // agree reports whether two records can be of one item: neither says anything

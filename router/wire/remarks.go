@@ -20,7 +20,8 @@ type Remarks struct {
 	Choices    int      // answers beside the one that was asked for
 	Bare       bool     // reasoning came without encrypted content
 	Stated     int      // output tokens as the host wrote them, before they were settled
-	Zero       bool     // usage that is there, and all zero
+	Zero       bool     // usage that is there and knows of no output
+	Filtered   bool     // a content filter took something away
 	UsageNotes []string // what was wrong with usage, and how it was read
 	Echo       Echo
 }
@@ -47,8 +48,12 @@ func (a *Answer) survey(response []byte) {
 	a.Echo.Tools = -1
 	members(response, func(key, value []byte) bool {
 		a.Echo.read(nameOf(key), value)
+		if says := stopped(key, value); says != "" {
+			a.PartText = "an answer with " + says
+		}
 		return true
 	})
+	a.Filtered = Filtered(a.Filters)
 	heads := make([]head, len(a.Items))
 	answered := map[string]bool{} // call ids whose output is in the answer itself
 	for i, raw := range a.Items {
@@ -68,8 +73,14 @@ func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 	a.Declined = a.Declined || declines(raw)
 	switch {
 	case h.Type == "message" || h.Type == "" && !callLike("", raw):
-		if kind := callInside(raw); kind != "" {
+		if kind := CallInside(member(raw, "content")); kind != "" {
 			a.Unserved = kind
+		}
+		if role := member(raw, "role"); slices.Contains(speakers, word(role)) {
+			a.PartText = "a message with role " + shown(role) // repeated as it is it would give the model's words the weight of another's
+		}
+		if name := CallMember(raw); name != "" {
+			a.Unserved = "call under " + name + " of a message"
 		}
 	case h.Type == "reasoning":
 		a.Bare = a.Bare || empty(member(raw, "encrypted_content"))
@@ -79,6 +90,8 @@ func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 		if !slices.Contains(a.Hosted, h.Type) {
 			a.Hosted = append(a.Hosted, h.Type)
 		}
+	case word([]byte(`"`+h.Type+`"`)) == "error":
+		a.Partial = "an item that reports an error"
 	case callLike(h.Type, raw):
 		if a.Unserved = h.Type; a.Unserved == "" {
 			a.Unserved = "call without a type"
@@ -96,6 +109,9 @@ func (a *Answer) look(h head, raw json.RawMessage, answered map[string]bool) {
 		a.Partial = fmt.Sprintf("an item %s with %s", h.Type, says)
 	}
 }
+
+// speakers are the roles of messages that a model cannot have made.
+var speakers = []string{"user", "developer", "system", "tool", "root", "platform"}
 
 // selfContained are the calls whose outcome is in the item itself: the host ran
 // them, and nobody waits for an output.
@@ -116,21 +132,20 @@ func callLike(typ string, raw []byte) bool {
 	return !empty(member(raw, "call_id")) || !empty(member(raw, "arguments")) || !empty(member(raw, "action"))
 }
 
-// callInside returns the kind of a call that a host put among the parts of a
-// message.
-func callInside(message []byte) string {
+// CallInside returns the kind of a call that a host put among the parts of a
+// message, or of an error that stands there.
+func CallInside(content []byte) string {
 	kind := ""
-	content := member(message, "content")
 	if len(content) == 0 || content[0] != '[' {
 		return ""
 	}
 	elements(content, func(part []byte) bool {
-		switch typ := inside(member(part, "type")); string(typ) {
-		case "output_text", "text", "refusal":
-		default:
-			if typ := string(typ); callLike(typ, part) {
-				kind = "call " + typ + " inside a message"
-			}
+		switch typ := word(member(part, "type")); {
+		case typ == "output_text", typ == "text", typ == "refusal":
+		case typ == "error", callLike(typ, part):
+			kind = "call " + typ + " inside a message"
+		case CallMember(part) != "":
+			kind = "call under " + CallMember(part) + " inside a message"
 		}
 		return true
 	})

@@ -38,13 +38,12 @@ func (s *State) read(raw []byte, at string, depth int) {
 		return
 	}
 	members(raw, func(key, value []byte) bool {
+		if says := stopped(key, value); says != "" {
+			s.Told, s.Cut = true, at+says
+		}
 		switch name := string(nameOf(key)); {
 		case name == "status":
 			s.note(at, value)
-		case name == "incomplete_details":
-			if reason := reasonOf(value); reason != "" {
-				s.Cut = at + "incomplete_details " + reason
-			}
 		case nested[name] && len(value) > 0 && value[0] == '{':
 			s.read(value, name+" with ", depth+1)
 		case nested[name] && len(value) > 0 && value[0] == '[':

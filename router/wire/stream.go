@@ -192,6 +192,9 @@ func (s *Stream) Answer() (Answer, error) {
 	}
 	answer, err := readAnswer(response, s.items) // Add has seen that it is JSON
 	s.pieces.marked(&answer.Remarks)
+	if s.pieces.differs(answer.Items) {
+		answer.Partial = "a call whose arguments ended in the stream as others than in the end,"
+	}
 	return answer, err
 }
 

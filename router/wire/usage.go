@@ -19,6 +19,8 @@ type usage struct {
 	input, output, total       int
 	cached, written, reasoning int
 	stated                     bool // there is a count of input or output
+	apart                      bool // the names are of an API whose input is without what the cache holds
+	chat                       bool // a name is of chat completions
 	wrong                      string
 }
 
@@ -62,13 +64,20 @@ func (u *usage) read(raw []byte, inside bool) {
 			u.wrong = fmt.Sprintf("%s is %s", key, onceward.Cut(string(value), 40))
 			return true
 		}
+		u.apart = u.apart || !inside && n > 0 && bytes.HasPrefix(key, cacheOf) && bytes.HasSuffix(key, inputTokens)
+		u.chat = u.chat || bytes.HasPrefix(key, promptOf)
 		u.stated = u.stated || to == &u.input || to == &u.output
 		*to = max(*to, n)
 		return true
 	})
 }
 
-var details = []byte("_details")
+var (
+	details     = []byte("_details")
+	cacheOf     = []byte("cache_")
+	inputTokens = []byte("_input_tokens")
+	promptOf    = []byte("prompt_")
+)
 
 // wholeNumber reads a count of tokens. Some hosts write 12.0, some "12"; what is
 // negative, broken or too large for anything is none.
@@ -130,6 +139,9 @@ func (u usage) settle() (onceward.Usage, []string) {
 	case cached > input || written > input:
 		note("%d cached and %d written tokens are not part of %d input tokens: all are counted", cached, written, input)
 		input += cached + written
+	case u.apart && !u.chat && u.total == 0:
+		note("%d cached and %d written tokens may be beside %d input tokens, under these names: all are counted", cached, written, input)
+		input += cached + written
 	case cached+written > input:
 		note("%d cached and %d written tokens are more than %d of input: fewer are taken for cached", cached, written, input)
 		cached = input - written
@@ -148,10 +160,20 @@ func readUsage(raw json.RawMessage) (u usage) {
 	return u
 }
 
-// zero reports counts that are there, and all zero.
-func (u usage) zero() bool { return u.stated && u.input == 0 && u.output == 0 && u.wrong == "" }
+// zero reports counts that are there, and know of no output. A gateway can count
+// the input by itself.
+func (u usage) zero() bool { return u.stated && u.made() == 0 && u.reasoning == 0 && u.wrong == "" }
 
-// Uncounted reports a usage object whose counts are all zero.
+// made returns the output tokens as the host wrote them: where it leaves them out,
+// what its total has beside the input.
+func (u usage) made() int {
+	if u.output == 0 {
+		return max(0, u.total-u.input-u.cached-u.written)
+	}
+	return u.output
+}
+
+// Uncounted reports a usage object that knows of no output.
 func Uncounted(raw json.RawMessage) bool { return !empty(raw) && readUsage(raw).zero() }
 
 // count sets the usage of an answer.
@@ -160,7 +182,7 @@ func (a *Answer) count(raw json.RawMessage) {
 		return
 	}
 	u := readUsage(raw)
-	a.Stated, a.Zero = u.output, u.zero()
+	a.Stated, a.Zero = u.made(), u.zero()
 	a.Usage, a.UsageNotes = u.settle()
 	if in, out := a.Usage.InputTokens, a.Usage.OutputTokens; a.Usage.Known && (in == 0 || out == 0 && len(a.Items) > 0) {
 		a.Usage.Known = false
