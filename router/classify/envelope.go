@@ -32,6 +32,7 @@ type envelope struct {
 	text      []byte
 	first     []byte // the first message, as it was written
 	param     string
+	idLocated bool // a validator names an id of the history as what it refuses
 	requestID string
 	delays    []delay
 	resetsAt  float64 // an epoch in seconds
@@ -107,6 +108,7 @@ func (e *envelope) readBody(b []byte, h http.Header) {
 	case b[0] == '{' || b[0] == '[' || b[0] == '"' || string(b) == "null":
 		e.jsonBody = true
 		e.scan(b, 0, zRoot)
+		e.idLocated = locatesID(b)
 	default:
 		e.plain = true
 		e.addMessage(b, false, 0)

@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"regexp"
+	"slices"
 
 	"github.com/onceward/onceward"
 )
@@ -13,10 +14,25 @@ var refusedID = regexp.MustCompile(`(?:input|messages|content|tool_calls)(?:\[\d
 // idPath is the path of an id of the history, as a parameter that is refused.
 var idPath = regexp.MustCompile(`^(?:body\.)?(?:input|messages)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id$`)
 
+// refusedLoc is an error of a validator that names the place as a list, in JSON or as
+// Python prints it.
+var refusedLoc = regexp.MustCompile(`['"]type['"]\s*:\s*['"](\w+)['"]\s*,\s*['"]loc['"]\s*:\s*[\[(]\s*(?:['"]body['"]\s*,\s*)?['"](?:input|messages)['"]\s*,[^\n{}]{1,300}?,\s*['"](?:[a-z]+_)*id['"]\s*[\])]`)
+
+// locatesID reports whether a validator refuses the value of an id of the history.
+func locatesID(body []byte) bool {
+	if !bytes.Contains(body, []byte(`loc`)) { // nearly always
+		return false
+	}
+	return slices.ContainsFunc(refusedLoc.FindAllSubmatch(body, -1), func(m [][]byte) bool { return string(m[1]) != "missing" })
+}
+
 // refusesID holds where an id is the parameter that is refused, in whatever words.
 // One that is missing does not get better by taking the others away.
 func refusesID(e *envelope) bool {
-	return (e.status == 400 || e.status == 422) && idPath.MatchString(e.param) && !bytes.Contains(e.text, []byte("missing")) && !bytes.Contains(e.text, []byte("required"))
+	if e.status != 400 && e.status != 422 {
+		return false
+	}
+	return e.idLocated || idPath.MatchString(e.param) && !bytes.Contains(e.text, []byte("missing")) && !bytes.Contains(e.text, []byte("required"))
 }
 
 // stateRules are about items and ids of the request: histories that contradict
