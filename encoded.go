@@ -69,6 +69,9 @@ func (f *Failure) encoded() int {
 	return n
 }
 
+// EncodedText is what a text takes in a payload as a JSON string, in bytes.
+func EncodedText(s string) int { return len(`""`) + quoted(s) }
+
 // quoted is what a text takes inside the quotes of a JSON string as Go's encoder
 // writes it.
 func quoted(s string) int {

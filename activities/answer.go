@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -35,11 +36,13 @@ type CommitAnswer struct {
 // whose effect may exist, while the other mistake costs a read.
 //
 //	2xx with Ref                          Committed; Accepted if Pending or 202
-//	2xx without Ref, 207                  an error: nobody knows
+//	2xx without Ref or with Code, 207     an error: nobody knows
 //	an error that is stored under the key Conflict: asking again brings up the same
 //	4xx: the key has other content        Conflict
 //	4xx: the key is at work or was used   an error: the read tells
 //	401, 407, 408, 409, 421, 423, 425, 429 an error
+//	4xx that has Retry-After, or Code says throttled: an error, it may be taken later
+//	4xx of no registered meaning, as 499  an error: proxies say so of what they gave up
 //	other 4xx with Code or Reason         Rejected
 //	other 4xx                             an error: it is not the product that spoke
 //	all else                              an error
@@ -47,17 +50,18 @@ type CommitAnswer struct {
 // The words for keys are those of published APIs and of the IETF draft
 // draft-ietf-httpapi-idempotency-key-header.
 func (a CommitAnswer) Receipt() (onceward.Receipt, error) {
-	success := a.Status >= 200 && a.Status <= 299
+	a.Code, a.Reason = strings.ToValidUTF8(a.Code, "\uFFFD"), strings.ToValidUTF8(a.Reason, "\uFFFD") // else the refusal itself would be refused
+	success := a.Status >= 200 && a.Status <= 299 && a.Code == ""
 	switch {
 	case success && a.Status != http.StatusMultiStatus && a.Ref != "" && (a.Pending || a.Status == http.StatusAccepted):
 		return onceward.Accepted(a.Ref), nil
 	case success && a.Status != http.StatusMultiStatus && a.Ref != "":
 		return onceward.Committed(a.Ref), nil
-	case success || a.Status < 400 || a.Status > 599:
+	case a.Status < 400 || a.Status > 599:
 		return onceward.Receipt{}, &unclear{a}
 	case a.Replayed || replayed(a.Header):
 		return onceward.Conflict(fmt.Sprintf("the product has stored this answer under the key: %s", &unclear{a})), nil
-	case a.Status >= 500 || flagged(a.Header, "Transient-Error") || flagged(a.Header, "Stripe-Should-Retry"):
+	case a.Status >= 500 || http.StatusText(a.Status) == "" || a.later():
 		return onceward.Receipt{}, &unclear{a}
 	}
 	switch aboutKey(a.Code + " " + a.Reason) {
@@ -81,6 +85,13 @@ func (a CommitAnswer) Receipt() (onceward.Receipt, error) {
 	return onceward.Receipt{}, &unclear{a}
 }
 
+// later reports that the product asks to come again, which refuses nothing.
+func (a CommitAnswer) later() bool {
+	code := letters(a.Code)
+	busy := slices.ContainsFunc([]string{"throttl", "ratelimit", "toomanyrequests", "slowdown", "timeout"}, func(word string) bool { return strings.Contains(code, word) })
+	return busy || len(valuesOf(a.Header, "Retry-After")) > 0 || flagged(a.Header, "Transient-Error") || flagged(a.Header, "Stripe-Should-Retry")
+}
+
 // unclear is the error of an answer after which nobody knows whether the effect
 // exists.
 type unclear struct{ answer CommitAnswer }
@@ -96,7 +107,7 @@ func (u *unclear) passing() bool {
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
-	return false
+	return u.answer.Status < 500 && u.answer.later() // a 500 with Retry-After may be stored all the same
 }
 
 // lasting names the failure by which a product answered a commit, where it may have
@@ -143,11 +154,24 @@ func replayed(header http.Header) bool {
 }
 
 func flagged(header http.Header, name string) bool {
-	switch strings.ToLower(strings.TrimSpace(header.Get(name))) {
-	case "true", "1", "yes":
-		return true
+	return slices.ContainsFunc(valuesOf(header, name), func(value string) bool {
+		switch strings.ToLower(strings.TrimSpace(value)) {
+		case "true", "1", "yes":
+			return true
+		}
+		return false
+	})
+}
+
+// valuesOf are the values of a header in whatever letters a client has put its name.
+func valuesOf(header http.Header, name string) []string {
+	var values []string
+	for key, list := range header {
+		if strings.EqualFold(key, name) {
+			values = append(values, list...)
+		}
 	}
-	return false
+	return values
 }
 
 // What an error says about the idempotency key.
@@ -172,10 +196,12 @@ func aboutKey(text string) keyWord {
 		return false
 	}
 	key := has("idempoten")
+	named := key || has("requestid", "requesttoken", "clienttoken", "transactiontoken") // names of keys that other texts hold too
 	switch {
-	case key && has("differ", "mismatch", "notmatch", "reuse", "another", "otherbody", "otherrequest"):
+	case named && has("used") && has("differ"), key && has("differ", "mismatch", "notmatch", "reuse", "another", "otherbody", "otherrequest"):
 		return keyMismatch
-	case has("requestinprogress", "processedorinprogress", "alreadyprocessed", "alreadybeingprocessed", "duplicaterequest", "duplicatedrequest"),
+	case has("inprogress", "alreadyprocessed", "beingprocessed", "duplicaterequest", "duplicatedrequest", "duplicatetransaction", "duplicatepayment", "rejectedduplicate"),
+		named && has("alreadyused", "alreadyexist"),
 		key && has("inuse", "progress", "processing", "beingprocessed", "outstanding", "concurrent", "already", "pending", "lock"):
 		return keyAtWork
 	case key:

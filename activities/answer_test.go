@@ -62,8 +62,21 @@ func TestCommitAnswer(t *testing.T) {
 		"E36 a stored 500 in numbers":                          {CommitAnswer{Status: 500, Header: header("X-Idempotency-Replay", "1")}, onceward.StatusConflict},
 		"E36 a fresh 500 that says it is no replay":            {CommitAnswer{Status: 500, Header: header("Idempotent-Replayed", "false")}, unclear},
 		"E36 a header that only echoes the key says no replay": {CommitAnswer{Status: 500, Header: header("Idempotency-Key", "true")}, unclear},
+		"E36 a success that names a failure is unclear":        {CommitAnswer{Status: 200, Ref: "r", Code: "card_declined"}, unclear},
+		"E36 AWS: throttled":                                   {CommitAnswer{Status: 400, Code: "ThrottlingException", Reason: "Rate exceeded"}, unclear},
+		"E36 AWS: the body was not read in time":               {CommitAnswer{Status: 400, Code: "RequestTimeout", Reason: "not read from"}, unclear},
+		"E36 DynamoDB: the token is at work":                   {CommitAnswer{Status: 400, Code: "TransactionInProgressException", Reason: "the given request token is already in progress"}, unclear},
+		"E36 CloudFormation: the token was used":               {CommitAnswer{Status: 400, Code: "TokenAlreadyExistsException", Reason: "A client request token already exists."}, unclear},
+		"E36 Razorpay: another operation is at work":           {CommitAnswer{Status: 400, Code: "BAD_REQUEST_ERROR", Reason: "another payment operation is in progress"}, unclear},
+		"E36 Braintree: a duplicate":                           {CommitAnswer{Status: 422, Reason: "Gateway Rejected: duplicate"}, unclear},
+		"E36 a request id with other content":                  {CommitAnswer{Status: 400, Reason: "this request ID was used with a different payload"}, onceward.StatusConflict},
+		"E36 a refusal that only quotes a request id":          {CommitAnswer{Status: 400, Reason: "no such order (request id 7)"}, onceward.StatusRejected},
+		"E36 GitHub: a 403 that says when to come again":       {CommitAnswer{Status: 403, Reason: "secondary rate limit", Header: header("Retry-After", "60")}, unclear},
+		"E36 the same of a client that keeps small letters":    {CommitAnswer{Status: 403, Reason: "slow", Header: header("retry-after", "60")}, unclear},
+		"E36 a refusal in Latin-1 is one":                      {CommitAnswer{Status: 422, Reason: "zu sp\xe4t"}, onceward.StatusRejected},
+		"E36 a stored 500 in small letters":                    {CommitAnswer{Status: 500, Header: header("idempotent-replayed", "true")}, onceward.StatusConflict},
 	}
-	for _, status := range []int{401, 407, 408, 409, 421, 423, 425, 429, 500, 501, 502, 503, 504, 520, 599} {
+	for _, status := range []int{401, 407, 408, 409, 421, 423, 425, 429, 420, 449, 460, 499, 500, 501, 502, 503, 504, 520, 599} {
 		rows[fmt.Sprintf("E36 %d is unclear even with a reason", status)] = struct {
 			answer CommitAnswer
 			want   onceward.ReceiptStatus
@@ -89,6 +102,7 @@ func TestOnlyAnAnswerThatMayBeStoredIsALastingFailure(t *testing.T) {
 		_, err := CommitAnswer{Status: status, Reason: reason}.Receipt()
 		return fmt.Errorf("post refund: %w", err)
 	}
+	_, throttled := CommitAnswer{Status: 400, Code: "ThrottlingException"}.Receipt()
 	for name, c := range map[string]struct {
 		one, two error
 		same     bool
@@ -97,6 +111,7 @@ func TestOnlyAnAnswerThatMayBeStoredIsALastingFailure(t *testing.T) {
 		"E36 two statuses":                              {answered(500, ""), answered(501, ""), false},
 		"E36 a busy product":                            {answered(503, ""), answered(503, ""), false},
 		"E36 a product that asks to slow down":          {answered(429, "slow"), answered(429, "slow"), false},
+		"E36 a throttled 400":                           {throttled, throttled, false},
 		"E36 the same words of a client without status": {errors.New("internal server error"), errors.New("internal server error"), true},
 		"E36 no connection":                             {&net.OpError{Op: "dial", Err: errors.New("refused")}, &net.OpError{Op: "dial", Err: errors.New("refused")}, false},
 		"E36 a broken connection":                       {&url.Error{Op: "Post", Err: io.EOF}, &url.Error{Op: "Post", Err: io.EOF}, false},

@@ -138,7 +138,7 @@ func TestGuaranteesNameTestsThatAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"../*/*_test.go", "../*/*/*_test.go"} {
+	for _, pattern := range []string{"../*/*_test.go", "../*/*/*_test.go", "../*/*/*/*/*_test.go"} {
 		more, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

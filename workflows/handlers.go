@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -122,14 +123,25 @@ func (r *Run) publish(ctx workflow.Context) {
 	)
 }
 
-// pending are the actions whose receipt is not final.
+// maxAttribute is what the server takes of one search attribute, in bytes as
+// encoded. A larger one fails the workflow task for ever.
+const maxAttribute = 2 << 10
+
+// pending are the newest actions whose receipt is not final, as many as an attribute
+// holds. The newest is the one that a person may be waited for.
 func (r *Run) pending() []string {
 	var ids []string
-	for _, a := range r.actions {
-		if !a.Status.Final() {
-			ids = append(ids, string(a.ActionID))
+	room := maxAttribute - len("[]")
+	for _, a := range slices.Backward(r.actions) {
+		if a.Status.Final() {
+			continue
 		}
+		if room -= onceward.EncodedText(string(a.ActionID)) + len(","); room < 0 {
+			break
+		}
+		ids = append(ids, string(a.ActionID))
 	}
+	slices.Reverse(ids)
 	return ids
 }
 

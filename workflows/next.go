@@ -70,10 +70,7 @@ func (r *Run) Next(ctx workflow.Context) (onceward.Turn, error) {
 		if t.repair == onceward.RepairNone { // else each turn would be refused once for what is still in the transcript
 			t.repair = r.repair
 		}
-		decision, err := r.selectRoute(ctx, t)
-		if err != nil {
-			return onceward.Turn{}, err
-		}
+		decision := r.selectRoute(ctx, t)
 		if decision.Route == nil {
 			turn, ended := r.noRoute(ctx, t, decision)
 			if ended {
@@ -97,7 +94,7 @@ func (r *Run) Next(ctx workflow.Context) (onceward.Turn, error) {
 	}
 }
 
-func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision, error) {
+func (r *Run) selectRoute(ctx workflow.Context, t *turnState) onceward.Decision {
 	var decision onceward.Decision
 	request := onceward.RouteRequest{
 		RunKey: r.key(ctx), Turn: t.n, Attempt: t.attempt,
@@ -111,8 +108,11 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	}
 	what := fmt.Sprintf("select route · turn %d · attempt %d", t.n, t.attempt)
 	err := workflow.ExecuteLocalActivity(local(ctx, what), onceward.ActivitySelectRoute, request).Get(ctx, &decision)
-	if err != nil && ctx.Err() != nil {
-		return onceward.Decision{}, nil // cancelled: the loop sees it
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return onceward.Decision{} // cancelled: the loop sees it
+	case err != nil:
+		panic(fmt.Sprintf("select a route: %v", err)) // fails the workflow task, not the run: a codec or a worker that stands still is no reason to end it
 	}
 	if decision.Route != nil {
 		understandRepair(decision.Route.Repair)
@@ -120,10 +120,10 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) (onceward.Decision
 	} else if t.begun.IsZero() {
 		t.begun = workflow.Now(ctx)
 	}
-	if err == nil && decision.Attributes { // the next publish sets them
+	if decision.Attributes { // the next publish sets them
 		r.plan.Attributes = true
 	}
-	return decision, err
+	return decision
 }
 
 // noRoute records a selection that found nothing, and waits for the first

@@ -93,8 +93,12 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 			r.waiting = ""
 			return opened, nil
 		}
-		if !errors.As(err, &application) || application.Type() != onceward.ErrorNoAgent {
+		known := errors.As(err, &application)
+		switch {
+		case known && application.Type() == onceward.ErrorInvalidStart:
 			return opened, err
+		case !known || application.Type() != onceward.ErrorNoAgent:
+			panic(fmt.Sprintf("open %s: %v", agent.Name, err)) // as in selectRoute
 		}
 		r.waiting = fmt.Sprintf("a worker that has the agent %q: %s", agent.Name, application.Message())
 		workflow.SetCurrentDetails(ctx, "Waiting for "+words(r.waiting))

@@ -19,6 +19,7 @@ import (
 func BuildAction(chain ...Execution) (onceward.ActionReceipt, error) {
 	made := newEffects()
 	var last *actionReader
+	var repeats again
 	for i, x := range chain {
 		in, _, err := StartedAction(x.Events)
 		if err != nil {
@@ -26,6 +27,7 @@ func BuildAction(chain ...Execution) (onceward.ActionReceipt, error) {
 		}
 		last = newActionReader(in, made)
 		for _, e := range x.Events {
+			repeats.event(e)
 			if err := last.event(e); err != nil {
 				return last.receipt, fmt.Errorf("read history of %s, event %d: %w", in.Act.ActionID.WorkflowID(), e.GetEventId(), err)
 			}
@@ -36,6 +38,7 @@ func BuildAction(chain ...Execution) (onceward.ActionReceipt, error) {
 	if last == nil {
 		return onceward.ActionReceipt{}, errors.New("read action: it has no execution")
 	}
+	last.receipt.Refused = repeats.refused(last.receipt.Refused)
 	return made.count(last.receipt), nil
 }
 

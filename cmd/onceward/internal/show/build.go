@@ -128,6 +128,7 @@ func (r *Report) state(c *chain, in Input) {
 	default:
 		r.Refused, r.More = c.refused, c.more
 	}
+	r.Refused = c.again.refused(r.Refused)
 	if in.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		r.Status = onceward.StatusClosed
 		r.Outcome = ClosedOutcome(in.Status)

@@ -45,6 +45,7 @@ type chain struct {
 	timers   map[string]string // pending timers of the last execution and their summaries
 	refused  []string          // what executions before the last refused, and how much more
 	more     int
+	again    again
 }
 
 // fold reads the executions, the newest last.
@@ -54,6 +55,7 @@ func fold(executions []Execution) (*chain, error) {
 		r := reader{chain: c, execution: x, boundary: resetBoundary(x.Events), calls: map[int64]attemptKey{}, acts: map[int64]bool{}, started: map[int64]time.Time{}}
 		c.result, c.closed, c.timers = nil, "", map[string]string{}
 		for _, e := range x.Events {
+			c.again.event(e)
 			if err := r.event(e); err != nil {
 				return nil, fmt.Errorf("read history of %s, event %d: %w", x.RunID, e.GetEventId(), err)
 			}

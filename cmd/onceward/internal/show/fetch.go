@@ -154,6 +154,7 @@ func readAction(ctx, live context.Context, c client.Client, id onceward.ActionID
 	var told onceward.ActionReceipt
 	if query(live, c, id.WorkflowID(), onceward.QueryReceipt, &told) == nil && told.ActionID == id {
 		told.Commits, told.Reconciled = max(told.Commits, derived.Commits), max(told.Reconciled, derived.Reconciled)
+		told.Refused = joined(told.Refused, derived.Refused)
 		return told, closed, nil
 	}
 	return derived, closed, nil
