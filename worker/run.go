@@ -38,6 +38,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer release()
 	w.sdk = own
 	w.convert = guard.Of(ctx, w.client)
+	if err := guard.CheckGrowth(w.convert); err != nil {
+		return fmt.Errorf("run worker: %w", err)
+	}
 	record := newPoolSync(w)
 	acts, err := w.activities(record)
 	if err != nil {
