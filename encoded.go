@@ -11,6 +11,8 @@ const (
 	reversalFrame = 100
 	failureFrame  = 600
 	resultFrame   = 500
+	attemptFrame  = 900 // route and settlement included
+	droppedFrame  = 150
 )
 
 // Encoded is an upper bound of what the item takes in a payload, in bytes, as the
@@ -55,6 +57,32 @@ func (r Result) Encoded() int {
 	}
 	for _, receipt := range r.Actions {
 		n += receipt.Encoded()
+	}
+	return n
+}
+
+// Encoded is an upper bound of what the record takes in a payload, in bytes.
+func (a AttemptRecord) Encoded() int {
+	n := attemptFrame + quoted(a.RunID) + quoted(string(a.Repair))
+	if r := a.Route; r != nil {
+		for _, s := range []string{r.Resource, r.Account, r.Model, r.Deployment, r.Boundary, r.Reason, string(r.Repair)} {
+			n += quoted(s)
+		}
+	}
+	for _, d := range a.Dropped {
+		n += droppedFrame + quoted(d.Resource) + quoted(d.Model) + quoted(d.Step) + quoted(d.Reason)
+		for _, c := range d.Causes {
+			n += quoted(string(c)) + 3
+		}
+	}
+	if a.Failure != nil {
+		n += a.Failure.encoded()
+	}
+	if s := a.Settled; s != nil {
+		n += quoted(string(s.CostBasis)) + quoted(s.ProviderRequestID) + quoted(s.ResponseModel)
+		for _, notice := range s.Notices {
+			n += quoted(notice) + 3
+		}
 	}
 	return n
 }

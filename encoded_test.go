@@ -39,6 +39,18 @@ func TestEncodedIsAnUpperBound(t *testing.T) {
 		holds(t, result, result.Encoded(), resultFrame)
 		result.Failure, result.Actions = &failure, []ActionReceipt{receipt, receipt}
 		holds(t, result, result.Encoded(), resultFrame+failureFrame+2*receiptFrame)
+		record := AttemptRecord{
+			Turn: most, Attempt: most, Failure: &failure,
+			Route:   &Route{InputTokens: most, MaxOutputTokens: most, Ceiling: 1 << 60, StripReasoning: true},
+			Dropped: []Dropped{{Needed: most, Available: most, Causes: []Class{ClassContextLength}}},
+			Settled: &Settlement{
+				Usage: Usage{true, most, most, most, most, most}, Cost: 1 << 60, HTTPStatus: most, Duration: 1 << 60, ReasoningStripped: true,
+			},
+		}
+		for _, part := range []any{&record, record.Route, &record.Dropped[0], record.Settled} {
+			fill(t, texts, reflect.ValueOf(part).Elem())
+		}
+		holds(t, record, record.Encoded(), attemptFrame+failureFrame+droppedFrame)
 	})
 }
 

@@ -23,7 +23,7 @@ func (r *Run) register(ctx workflow.Context) error {
 		{onceward.QueryStatus, "What the run is doing, for whom it waits, and what it has used of its budget.", func() (onceward.Status, error) { return r.statusNow(), nil }},
 		{onceward.QueryTranscript, `Items of the transcript: {"from": 0, "to": 0}; to 0 means to the end; a page holds about 1 MB and next says where the following one begins.`, r.transcript},
 		{onceward.QueryLedger, "The newest receipts of the run's actions, up to 1 MB.", func() ([]onceward.ActionReceipt, error) { actions, _ := r.ledger(maxAnswer); return actions, nil }},
-		{onceward.QueryAttempts, "Every model attempt of this execution with its route, its failure and its cost.", func() ([]onceward.AttemptRecord, error) { return r.attempts, nil }},
+		{onceward.QueryAttempts, "The newest model attempts of this execution, up to 1 MB, each with its route, its failure and its cost.", func() ([]onceward.AttemptRecord, error) { return fitting(r.attempts, maxAnswer), nil }},
 	} {
 		if err := workflow.SetQueryHandlerWithOptions(ctx, q.name, q.handler, workflow.QueryHandlerOptions{Description: q.description}); err != nil {
 			return fmt.Errorf("register %s: %w", q.name, err)
