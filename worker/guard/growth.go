@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"go.temporal.io/sdk/converter"
-	"google.golang.org/protobuf/proto"
 )
 
 // Bounds of what a codec may add. The sizes of results and of what continue-as-new
@@ -31,7 +30,7 @@ func CheckGrowth(dc converter.DataConverter) error {
 	if err != nil {
 		return nil
 	}
-	if growth := float64(proto.Size(coded))/float64(proto.Size(plain)) - 1; growth > maxGrowth {
+	if growth := float64(coded.Size())/float64(plain.Size()) - 1; growth > maxGrowth {
 		return fmt.Errorf("the client's payload converter adds %.0f %% to a payload, and results leave room for %.0f %%: what it writes is best binary, without base64 or JSON around it", 100*growth, 100*maxGrowth)
 	}
 	return nil
