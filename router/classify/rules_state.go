@@ -20,7 +20,7 @@ var refusedLoc = regexp.MustCompile(`['"]type['"]\s*:\s*['"](\w+)['"]\s*,\s*['"]
 
 // locatesID reports whether a validator refuses the value of an id of the history.
 func locatesID(body []byte) bool {
-	if !bytes.Contains(body, []byte(`loc`)) { // nearly always
+	if !bytes.Contains(body, []byte(`loc"`)) && !bytes.Contains(body, []byte(`loc'`)) { // nearly always
 		return false
 	}
 	return slices.ContainsFunc(refusedLoc.FindAllSubmatch(body, -1), func(m [][]byte) bool { return string(m[1]) != "missing" })

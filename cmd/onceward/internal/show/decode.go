@@ -20,10 +20,11 @@ const (
 
 // decode reads the first payload. Where there is none, v stays as it is.
 func decode(p *commonpb.Payloads, v any) error {
-	if len(p.GetPayloads()) == 0 {
+	one := first(p)
+	if one == nil {
 		return nil
 	}
-	err := converter.GetDefaultDataConverter().FromPayload(p.GetPayloads()[0], v)
+	err := converter.GetDefaultDataConverter().FromPayload(one, v)
 	if errors.Is(err, converter.ErrEncodingIsNotSupported) {
 		return fmt.Errorf("%w: %w", err, ErrNoCodec)
 	}
