@@ -9,15 +9,17 @@ import (
 // WorkflowPool is the type of the workflow that keeps a pool's health.
 const WorkflowPool = "onceward.Pool"
 
-// ActivityTestResource is one cheap request to a disabled resource.
+// ActivityTestResource is one neutral request to a route.
 const ActivityTestResource = "onceward.TestResource"
 
 // Handlers of the Pool workflow.
 const (
 	UpdateEnable  = "onceward.enable"
 	UpdateDisable = "onceward.disable"
-	SignalReport  = "onceward.report" // a worker tells what it has disabled
-	SignalRoutes  = "onceward.routes" // a worker tells which routes its configuration has
+	UpdateTest    = "onceward.test"     // one neutral request now
+	SignalReport  = "onceward.report"   // a worker tells what a neutral request of its own convicted
+	SignalNeutral = "onceward.neutrals" // a worker tells how many neutral requests it has sent
+	SignalRoutes  = "onceward.routes"   // a worker tells which routes its configuration has
 	QueryHealth   = "onceward.health"
 	MemoHealth    = "onceward_health" // the same, readable while no worker runs
 )
@@ -36,6 +38,12 @@ type PoolHealth struct {
 	Disabled []Disabled `json:"disabled"`
 	Enabled  []Enabled  `json:"enabled,omitempty"` // the last enabling of a route, so that older reports do not undo it
 	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
+	// Reported is what workers found and no other worker's test has answered yet.
+	Reported []PoolReport `json:"reported,omitempty"`
+	// Alone is what one worker found and another's test did not confirm: only that
+	// worker stays away.
+	Alone    []PoolReport   `json:"alone,omitempty"`
+	Neutrals []NeutralCount `json:"neutrals,omitempty"` // of all workers
 	Refused  []string   `json:"refused,omitempty"` // signals that nobody can read, the first 20
 	// Services are those whose routes the pool knows, by task queue: a worker that
 	// does not find its own tells its routes again.
@@ -66,17 +74,25 @@ type Enabled struct {
 	By       string    `json:"by"`
 }
 
-// PoolTest is the result of testing a route.
+// PoolTest is the result of testing a route with one neutral request.
 type PoolTest struct {
 	Resource string    `json:"resource"`
 	Model    string    `json:"model,omitempty"`
 	At       time.Time `json:"at"`
-	Passed   bool      `json:"passed"`
+	Passed   bool      `json:"passed"`            // Verdict is VerdictPassed; the only word of records of earlier builds
+	Verdict  Verdict   `json:"verdict,omitempty"` // empty: of an earlier build
 	Class    Class     `json:"class,omitempty"`
 	Error    string    `json:"error,omitempty"`
+	// RetryAfter is how long the resource asked to be left alone; zero: it said nothing.
+	RetryAfter   time.Duration `json:"retry_after,omitempty"`
+	InputTokens  int           `json:"input_tokens,omitempty"`
+	OutputTokens int           `json:"output_tokens,omitempty"`
+	By           string        `json:"by,omitempty"` // the worker that sent it
 }
 
-// PoolReport is what a worker tells the Pool when it disables a route.
+// PoolReport is what a worker tells the Pool when a neutral request of its own has
+// convicted a route. The Pool disables nothing for it: it has the route tested by
+// another worker first.
 type PoolReport struct {
 	Resource string    `json:"resource"`
 	Model    string    `json:"model,omitempty"`
@@ -85,6 +101,10 @@ type PoolReport struct {
 	Reason   string    `json:"reason"`
 	At       time.Time `json:"at"`
 	Until    time.Time `json:"until,omitzero"`
+	By       string    `json:"by,omitempty"` // the worker; empty in those of earlier builds
+	// Limit is the output limit that the neutral request named, in tokens: an account
+	// may have money for a smaller one. Zero is the least.
+	Limit int `json:"limit,omitempty"`
 }
 
 // PoolChange is an operator's wish about a route.
@@ -124,10 +144,12 @@ type PoolRoute struct {
 	Models   []string `json:"models"`
 }
 
-// PoolRoutes is what a starting worker tells the Pool of its configuration. For
+// PoolRoutes is what a starting worker tells the Pool of its configuration. Version
+// is PoolVersion of the worker's build: an execution of an earlier one begins anew. For
 // each service the last worker to start decides; the routes of other services that
 // share the pool stay.
 type PoolRoutes struct {
+	Version int          `json:"version,omitempty"`
 	Service string       `json:"service,omitempty"` // its task queue, where its routes are tested
 	Routes  []PoolRoute  `json:"routes"`
 	Retest  RetestPolicy `json:"retest"`
@@ -147,4 +169,8 @@ type RetestPolicy struct {
 type TestInput struct {
 	Resource string `json:"resource"`
 	Model    string `json:"model"`
+	Limit    int    `json:"limit,omitempty"` // of output tokens, as in the report; zero: the least
+	// NotBy is the worker that reported the route: another one is to confirm it, as
+	// long as there is another.
+	NotBy string `json:"not_by,omitempty"`
 }

@@ -24,7 +24,10 @@ type Config struct {
 	CrossBoundary string // strip (default) | wait | fail: for requests that say nothing
 	Breaker       Breaker
 	Throttle      Throttle
-	Resources     []Resource
+	// NeutralCost is the most that one neutral request may cost by its ceiling; a
+	// pair that is dearer gets none, and is only ever avoided. Zero is 5,000 (0.005 USD).
+	NeutralCost onceward.MicroUSD
+	Resources   []Resource
 
 	// LongestAttempt is the longest Timeouts.Attempt that requests will have;
 	// the breaker's window must not be shorter. Zero is 120 s.
@@ -49,7 +52,7 @@ type Breaker struct {
 	Failures    int           // in the window; 5
 	Consecutive int           // in a row; 3
 	Window      time.Duration // 300 s
-	OpenFor     time.Duration // 30 s
+	OpenFor     time.Duration // 10 s
 }
 
 // Throttle bounds the windows in which a resource is left alone. A zero field
@@ -75,7 +78,16 @@ type Resource struct {
 	Weight       int // 0 is 1
 	MaxInFlight  int // 0: no limit
 	Quota        Quota
+	Neutral      Neutral
 	Deployments  []Deployment
+}
+
+// Neutral says how a resource is tested. The zero value is the cheapest request
+// that hosts accept.
+type Neutral struct {
+	Off             bool          // no neutral requests: the resource is only ever avoided
+	MaxOutputTokens int           // for hosts that refuse so few; 0 is 16
+	Timeout         time.Duration // of the whole request; 0 is 25 s
 }
 
 // Quota is what a resource is declared to allow. Zero is unknown.
@@ -115,8 +127,11 @@ func (c Config) withDefaults() Config {
 		c.Breaker.Consecutive = 3
 	}
 	dur(&c.Breaker.Window, 300*time.Second)
-	dur(&c.Breaker.OpenFor, 30*time.Second)
+	dur(&c.Breaker.OpenFor, 10*time.Second)
 	dur(&c.Throttle.Cap, 10*time.Minute)
+	if c.NeutralCost == 0 {
+		c.NeutralCost = 5000
+	}
 	dur(&c.LongestAttempt, 120*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -130,6 +145,10 @@ func (c Config) withDefaults() Config {
 		if r.Weight == 0 {
 			r.Weight = 1
 		}
+		if r.Neutral.MaxOutputTokens == 0 {
+			r.Neutral.MaxOutputTokens = testOutput
+		}
+		dur(&r.Neutral.Timeout, testTimeouts.Attempt)
 		deployments := make([]Deployment, len(r.Deployments))
 		for j, d := range r.Deployments {
 			or(&d.Deployment, d.Model)
@@ -158,6 +177,8 @@ func (c Config) validate() error {
 	case c.Breaker.Window < c.LongestAttempt:
 		// Failures that last longer than the window would never add up.
 		return fmt.Errorf("breaker.window: %s is shorter than the longest attempt, %s", c.Breaker.Window, c.LongestAttempt)
+	case c.NeutralCost < 0:
+		return fmt.Errorf("neutral cost: %.6f USD is negative", c.NeutralCost.USD())
 	case c.Throttle.Floor < 0 || c.Throttle.Cap < c.Throttle.Floor:
 		return fmt.Errorf("throttle: floor %s and cap %s do not fit together", c.Throttle.Floor, c.Throttle.Cap)
 	case len(c.Resources) == 0:
@@ -195,6 +216,10 @@ func (r Resource) validate() error {
 		return fmt.Errorf("max_in_flight: %d is negative", r.MaxInFlight)
 	case r.Quota.RequestsPerMinute < 0 || r.Quota.TokensPerMinute < 0:
 		return fmt.Errorf("quota: is negative")
+	case r.Neutral.MaxOutputTokens < 0:
+		return fmt.Errorf("neutral.max_output_tokens: %d is negative", r.Neutral.MaxOutputTokens)
+	case r.Neutral.Timeout < 0:
+		return fmt.Errorf("neutral.timeout: %s is negative", r.Neutral.Timeout)
 	case len(r.Deployments) == 0:
 		return fmt.Errorf("deployments: there is none")
 	}

@@ -1,0 +1,45 @@
+package onceward
+
+import "time"
+
+// Verdict is what a neutral request says of a route. A neutral request is the
+// fixed cheap one that the router makes by itself: no caller's word is in it, so
+// that only it can convict.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictPassed    Verdict = "passed"    // an answer, be it cut, refused or filtered
+	VerdictFailed    Verdict = "failed"    // a failure of a class that has an effect on health
+	VerdictThrottled Verdict = "throttled" // asked to wait
+	VerdictUnclear   Verdict = "unclear"   // neither: refused for its form, or not sent
+)
+
+// NeutralCount is how many neutral requests went to a route, by their verdicts.
+// A guarantee speaks of requests: those of attempts were reserved, all others are
+// counted here.
+type NeutralCount struct {
+	Resource     string    `json:"resource"`
+	Model        string    `json:"model"`
+	Endpoint     string    `json:"endpoint,omitempty"` // EndpointDigest
+	Passed       int       `json:"passed,omitempty"`
+	Failed       int       `json:"failed,omitempty"`
+	Throttled    int       `json:"throttled,omitempty"`
+	Unclear      int       `json:"unclear,omitempty"`
+	InputTokens  int       `json:"input_tokens,omitempty"`
+	OutputTokens int       `json:"output_tokens,omitempty"`
+	Last         time.Time `json:"last,omitzero"`
+	// Unusable says why neutral requests tell nothing of this route, which then is
+	// only ever avoided; empty: they do.
+	Unusable string `json:"unusable,omitempty"`
+}
+
+// Sent is how many there were.
+func (c NeutralCount) Sent() int { return c.Passed + c.Failed + c.Throttled + c.Unclear }
+
+// NeutralReport is what a worker tells the Pool of the neutral requests that it
+// has sent since it told last.
+type NeutralReport struct {
+	By    string         `json:"by"` // the worker
+	Pairs []NeutralCount `json:"pairs"`
+}
