@@ -44,7 +44,7 @@ type PoolHealth struct {
 	// worker stays away.
 	Alone    []PoolReport   `json:"alone,omitempty"`
 	Neutrals []NeutralCount `json:"neutrals,omitempty"` // of all workers
-	Refused  []string   `json:"refused,omitempty"` // signals that nobody can read, the first 20
+	Refused  []string       `json:"refused,omitempty"`  // signals that nobody can read, the first 20
 	// Services are those whose routes the pool knows, by task queue: a worker that
 	// does not find its own tells its routes again.
 	Services []string `json:"services,omitempty"`
