@@ -43,3 +43,32 @@ type NeutralReport struct {
 	By    string         `json:"by"` // the worker
 	Pairs []NeutralCount `json:"pairs"`
 }
+
+// SuspectRoute is a route at which an attempt of a run failed with an effect on
+// health, so that it is tested.
+type SuspectRoute struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model"`
+	Class    Class     `json:"class"`           // of the failure
+	Limit    int       `json:"limit,omitempty"` // of output tokens, as the attempt sent it
+	Since    time.Time `json:"since"`           // the attempt was reserved
+}
+
+// Judged says what became of a suspicion.
+type Judged string
+
+// What becomes of a suspicion.
+const (
+	JudgedSuspected Judged = "suspected" // no test has told yet
+	JudgedAcquitted Judged = "acquitted" // a neutral request passed, so that the failure was the run's own
+	JudgedConvicted Judged = "convicted" // a neutral request failed too
+)
+
+// RouteVerdict is what a selection knows of a route that a run suspects.
+type RouteVerdict struct {
+	Resource string `json:"resource"`
+	Model    string `json:"model"`
+	Judged   Judged `json:"judged"`
+	Class    Class  `json:"class,omitempty"`  // of the neutral request's own failure
+	Reason   string `json:"reason,omitempty"` // its own, never the run's; at most 200 bytes
+}

@@ -30,6 +30,8 @@ type RouteRequest struct {
 	Now         time.Time       `json:"now"`
 	Unindexed   bool            `json:"unindexed,omitempty"` // the run sets no search attributes yet
 	Last        string          `json:"last,omitempty"`      // class of the attempt before, for the reason on record
+	// Suspects are the routes of this run whose suspicion nobody has judged yet.
+	Suspects []SuspectRoute `json:"suspects,omitempty"`
 	// Repair of the next attempt. One that changes the output limit changes the
 	// ceiling as well, so selection applies it.
 	Repair Repair `json:"repair,omitempty"`
@@ -66,6 +68,8 @@ type Decision struct {
 	Route   *Route    `json:"route,omitempty"`
 	Dropped []Dropped `json:"dropped,omitempty"`
 	RetryAt time.Time `json:"retry_at,omitzero"`
+	// Verdicts are about the suspects of the request.
+	Verdicts []RouteVerdict `json:"verdicts,omitempty"`
 	// Attributes says to a run that was opened without search attributes that the
 	// namespace has them now.
 	Attributes bool `json:"attributes,omitempty"`

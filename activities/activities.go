@@ -23,9 +23,12 @@ type Router interface {
 	// Call sends exactly one HTTP request. Its error is a *onceward.Failure; the
 	// response then holds what was learned all the same.
 	Call(ctx context.Context, req onceward.ModelRequest) (onceward.ModelResponse, error)
-	// Test makes one cheap request to a route apart from its health, disabled or
-	// not; nil means that it can serve.
-	Test(ctx context.Context, resource, model string) error
+	// Verdicts says what is known of a run's suspects. With wait it waits a few seconds
+	// for their tests.
+	Verdicts(ctx context.Context, suspects []onceward.SuspectRoute, wait bool) []onceward.RouteVerdict
+	// Test makes one neutral request to a route, disabled or not. The error says that
+	// there is no such route.
+	Test(ctx context.Context, resource, model string, limit int) (onceward.PoolTest, error)
 }
 
 // Agent is a registered agent: its manifest as configuration resolved it, and

@@ -127,9 +127,16 @@ func invalidStart(format string, args ...any) error {
 }
 
 // SelectRoute chooses a route. It runs as a local activity in the workflow task
-// that reserves the attempt, and only reads health: the permit is CallModel's.
-func (a *Activities) SelectRoute(_ context.Context, in onceward.RouteRequest) (onceward.Decision, error) {
+// that reserves the attempt, and only reads health: the permit is CallModel's. What it
+// learns of the run's suspects is recorded with the decision, so that a replay knows
+// it. A run that is left without a route waits a few seconds for their tests.
+func (a *Activities) SelectRoute(ctx context.Context, in onceward.RouteRequest) (onceward.Decision, error) {
 	decision := a.router.Select(in)
+	verdicts := a.router.Verdicts(ctx, in.Suspects, decision.Route == nil)
+	if decision.Route == nil && len(verdicts) > 0 {
+		decision = a.router.Select(in)
+	}
+	decision.Verdicts = verdicts
 	decision.Dropped = slices.Clone(decision.Dropped)
 	decision.Attributes = in.Unindexed && a.indexed != nil && a.indexed()
 	return decision, nil

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openai/openai-go/v3/option"
+
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/classify"
 	"github.com/onceward/onceward/router/health"
@@ -27,6 +29,7 @@ type attempt struct {
 	body      []byte
 	limit     int // of output tokens, as it was sent; 0: none was
 	ceiling   onceward.MicroUSD
+	neutral   bool // a test: nothing of it raises a suspicion
 
 	ctx    context.Context // of the request
 	caller context.Context
@@ -38,9 +41,7 @@ type attempt struct {
 	woken  bool         // bytes have come since the clock was set
 	limits onceward.Timeouts
 
-	asked, got atomic.Bool  // for a connection
-	answered   atomic.Bool  // the first byte has come
-	conn       atomic.Value // a connection
+	asked, got atomic.Bool // for a connection
 	sentAt     time.Time
 	header     http.Header
 	headerAt   time.Time
@@ -70,7 +71,9 @@ func (a *attempt) run(caller context.Context) *onceward.Failure {
 	if res != nil {
 		_ = res.Body.Close()
 	}
-	a.effects(f)
+	if !a.neutral {
+		a.effects(f)
+	}
 	return f
 }
 
@@ -88,30 +91,17 @@ func (a *attempt) within(d time.Duration, cause error) time.Duration {
 func (a *attempt) send() (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(withFinder(a.ctx, &a.repeated), &httptrace.ClientTrace{
 		GetConn: func(string) { a.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			a.got.Store(true)
-			a.conn.Store(connection{info.Conn, info.IdleTime})
-		},
-		GotFirstResponseByte: func() { a.answered.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { a.got.Store(true) },
 	})
 	a.sentAt = time.Now()
 	var res *http.Response
-	err := a.endpoint.client.Post(ctx, a.endpoint.protocol.path(), a.body, &res)
+	var options []option.RequestOption
+	if a.neutral {
+		options = neutralHeaders
+	}
+	err := a.endpoint.client.Post(ctx, a.endpoint.protocol.path(), a.body, &res, options...)
 	return res, err
 }
-
-// connection is what the attempt was given; conn identifies it.
-type connection struct {
-	conn any
-	idle time.Duration // before the attempt got it
-}
-
-// staleAfter is how long a kept-alive connection must have been idle for its
-// sudden end to be nobody's fault: the other side closed it meanwhile.
-const staleAfter = 2 * time.Second
-
-// stale reports that a kept-alive connection ended before any answer came.
-func (c connection) stale(answered bool) bool { return !answered && c.idle >= staleAfter }
 
 // unsent reports that provably nothing was sent: no connection was ever had.
 func (a *attempt) unsent() bool { return a.asked.Load() && !a.got.Load() }

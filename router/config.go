@@ -41,8 +41,8 @@ type Config struct {
 	// Now is the clock of throttle windows, quota and switches; nil is time.Now.
 	// Breakers and timeouts always use the real clock.
 	Now func() time.Time
-	// OnChange is told when a resource or pair is disabled or enabled. It is
-	// called from the goroutine that changed it and must not block. Nil is allowed.
+	// OnChange is told what changes about the health of pairs. It is called from the
+	// goroutine that changed it and must not block. Nil is allowed.
 	OnChange func(Change)
 }
 
@@ -58,8 +58,8 @@ type Breaker struct {
 // Throttle bounds the windows in which a resource is left alone. A zero field
 // has the default named with it.
 type Throttle struct {
-	Floor time.Duration // shortest window after a 429 or overload; the class's own
-	Cap   time.Duration // longest; beyond it one probe at a time passes; 10 minutes
+	Floor time.Duration // shortest window after a 429; the class's own
+	Cap   time.Duration // longest between two tests of what a resource asked for; 10 minutes
 }
 
 // Resource is an account's endpoint with its own quota and health. Name,
@@ -146,9 +146,9 @@ func (c Config) withDefaults() Config {
 			r.Weight = 1
 		}
 		if r.Neutral.MaxOutputTokens == 0 {
-			r.Neutral.MaxOutputTokens = testOutput
+			r.Neutral.MaxOutputTokens = neutralOutput
 		}
-		dur(&r.Neutral.Timeout, testTimeouts.Attempt)
+		dur(&r.Neutral.Timeout, neutralTimeout)
 		deployments := make([]Deployment, len(r.Deployments))
 		for j, d := range r.Deployments {
 			or(&d.Deployment, d.Model)
@@ -268,7 +268,7 @@ func (r Resource) validate() error {
 func (c Config) candidates() []*route.Candidate {
 	set := health.BreakerSettings{
 		Failures: c.Breaker.Failures, Consecutive: c.Breaker.Consecutive, Window: c.Breaker.Window,
-		OpenFor: c.Breaker.OpenFor, Lease: c.LongestAttempt + 5*time.Second,
+		OpenFor: c.Breaker.OpenFor,
 	}
 	var all []*route.Candidate
 	for _, r := range c.Resources {

@@ -10,60 +10,57 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/health"
+	"github.com/onceward/onceward/router/route"
 )
 
-// effects applies to health what the outcome says of the resource, and corrects
-// the failure where this process knows better whose fault it was.
+// effects tells health of a run's outcome. A success counts for the pair; a failure
+// only raises a suspicion, which a neutral request then looks into: a run's words may
+// be a caller's, a firewall's or a proxy's.
 func (a *attempt) effects(f *onceward.Failure) {
 	switch {
 	case f == nil:
 		a.permit.Success()
+		a.router.tester.served(a.candidate, a.permit.At())
 	case f.NotSent:
 		a.permit.GiveBack()
-	case f.StateEffect == onceward.EffectBreaker:
-		a.count(f)
+	case a.ownSide(f):
+		f.StateEffect, f.Scope = onceward.EffectNone, onceward.ScopeEgress
+		a.notice("no suspicion: this machine is at fault, not the resource")
 	case f.StateEffect == onceward.EffectThrottle:
-		a.throttle(f)
-	case f.StateEffect == onceward.EffectDisable, f.StateEffect == onceward.EffectDeploymentDown:
-		a.disable(f)
+		a.router.tester.refused(a.candidate, f, a.permit.At())
+	case harms(f.StateEffect) && a.candidate.Health.Breaker.IsByRuns():
+		a.router.tester.failed(a.candidate, f, a.req.RunKey, a.limit)
+		if f.StateEffect == onceward.EffectBreaker {
+			a.permit.Failure()
+		}
+	case harms(f.StateEffect):
+		a.permit.Release() // its place may be the one that the test needs
+		a.router.tester.failed(a.candidate, f, a.req.RunKey, a.limit)
 	}
-	a.permit.Release() // neutral, where nothing above ended it
+	a.permit.Release() // says nothing, where nothing above ended it
 }
 
-// count marks the pair's breaker, unless the fault is known to be another's.
-func (a *attempt) count(f *onceward.Failure) {
-	excuse := func(scope onceward.Scope, why string) {
-		f.StateEffect, f.Scope = onceward.EffectNone, scope
-		a.notice("no health mark: " + why)
-	}
+// harms reports whether a neutral request that fails so convicts.
+func harms(effect onceward.StateEffect) bool {
+	return effect == onceward.EffectBreaker || switches(effect)
+}
+
+// switches reports whether it then switches the pair off.
+func switches(effect onceward.StateEffect) bool {
+	return effect == onceward.EffectDisable || effect == onceward.EffectDeploymentDown
+}
+
+// ownSide reports whether the fault is this machine's, so that it says nothing of
+// any resource.
+func (a *attempt) ownSide(f *onceward.Failure) bool {
 	var dns *net.DNSError
 	switch {
+	case f.StateEffect == onceward.EffectNone:
+		return false
 	case errors.As(a.transport, &dns):
-		if a.router.local.Failed(dns.Name, a.router.cfg.Now()) {
-			excuse(onceward.ScopeEgress, "name resolution fails for every resource, so this machine is at fault")
-			return
-		}
-		a.router.local.Keep(a.permit.Failure())
-		return
-	case ownMachine(a.transport):
-		excuse(onceward.ScopeEgress, "this machine could not make a connection")
-		return
-	case f.Class == onceward.ClassNetwork && a.connection().stale(a.answered.Load()):
-		excuse(onceward.ScopeResource, "a kept-alive connection had been closed meanwhile")
-		return
-	case f.Class == onceward.ClassNetwork && !a.candidate.Resource.Health.Conns.First(a.connection().conn):
-		excuse(onceward.ScopeResource, "another stream died with the same connection and was counted")
-		return
+		return a.router.local.Failed(dns.Name, a.router.cfg.Now())
 	}
-	takeBack := a.permit.Failure()
-	if f.Class == onceward.ClassServerError &&
-		a.router.poison.Failed(a.payload(), a.candidate.Name, takeBack) {
-		excuse(onceward.ScopeRequest, "this payload fails inside on two resources, so it is the payload's fault")
-		return
-	}
-	if f.RetryAfter > 0 || f.Class.Rule().Window > 0 {
-		a.throttle(f)
-	}
+	return ownMachine(a.transport)
 }
 
 // ownMachine names faults of this host that look like the network's.
@@ -76,73 +73,13 @@ func ownMachine(err error) bool {
 	return false
 }
 
-// connection returns what the attempt was given, the zero value before it.
-func (a *attempt) connection() connection {
-	c, _ := a.conn.Load().(connection)
-	return c
-}
-
-// payload identifies what was asked, whatever resource it went to.
-func (a *attempt) payload() string {
-	chain := a.req.Route.Model + "\x00" + a.req.Instructions
-	for _, item := range a.req.Items {
-		if item.Digest == "" {
-			item.Digest = onceward.DigestBytes(item.Raw)
-		}
-		chain = onceward.ChainDigest(chain, item)
+// window returns the window that a refusal opens: the pair's when it is the
+// deployment's, else the resource's. Others of the account answer for themselves.
+func window(c *route.Candidate, scope onceward.Scope) *health.Throttle {
+	if scope == onceward.ScopeDeployment {
+		return &c.Health.Throttle
 	}
-	return chain
-}
-
-// throttle opens a window: for the pair when the failure is the deployment's,
-// for the account's resources when it is the account's, else for the resource.
-func (a *attempt) throttle(f *onceward.Failure) {
-	cfg := a.router.cfg
-	floor := max(cfg.Throttle.Floor, f.Class.Rule().Window)
-	extend := func(t *health.Throttle) { t.Extend(cfg.Now(), f.RetryAfter, floor, cfg.Throttle.Cap) }
-	switch f.Scope {
-	case onceward.ScopeDeployment:
-		extend(&a.candidate.Health.Throttle)
-	case onceward.ScopeAccount:
-		for _, c := range a.router.all {
-			if c.Account == a.candidate.Account {
-				extend(&c.Resource.Health.Throttle)
-			}
-		}
-	default:
-		extend(&a.candidate.Resource.Health.Throttle)
-	}
-}
-
-// disable records why a resource, a pair or an account's resources are not
-// asked any more.
-func (a *attempt) disable(f *onceward.Failure) {
-	now := a.router.cfg.Now()
-	d := health.Disabled{Class: f.Class, Reason: f.Message, Scope: f.Scope, Since: now}
-	if wait := max(f.RetryAfter, f.Class.Rule().Window); wait > 0 {
-		d.Until = now.Add(wait)
-	}
-	if d.Reason == "" {
-		d.Reason = string(f.Class)
-	}
-	model := ""
-	if f.StateEffect == onceward.EffectDeploymentDown || f.Scope == onceward.ScopeDeployment {
-		model = a.candidate.Model
-	}
-	seen := map[string]bool{}
-	for _, c := range a.router.all {
-		if c.Name != a.candidate.Name && !(sharedByAccount(f) && c.Account == a.candidate.Account) || seen[c.Name] {
-			continue
-		}
-		seen[c.Name] = true
-		_ = a.router.disable(c.Name, model, d) // the names are the pool's own
-	}
-}
-
-// sharedByAccount reports whether a disabling failure reaches every resource of
-// the account: who cannot pay cannot pay on any, but a key belongs to one.
-func sharedByAccount(f *onceward.Failure) bool {
-	return f.Scope == onceward.ScopeAccount && (f.Class == onceward.ClassBilling || f.Class == onceward.ClassQuotaExhausted)
+	return &c.Resource.Health.Throttle
 }
 
 // observe learns quota from the headers of any answer. It comes after the

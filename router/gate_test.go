@@ -168,8 +168,8 @@ func TestAnEndpointRemovesEveryKeyFromWhatItReturns(t *testing.T) {
 					if how := leaks(strings.Join(told, " ")); how != "" {
 						t.Errorf("%s is told %s: %s", key, how, told)
 					}
-					if err := r.Test(context.Background(), "a", "m"); err != nil && leaks(err.Error()) != "" {
-						t.Errorf("a test tells %s: %v", key, err)
+					if test, err := r.Test(context.Background(), "a", "m", 0); err != nil || leaks(fmt.Sprint(test)) != "" {
+						t.Errorf("a test tells %s: %+v, %v", key, test, err)
 					}
 				})
 			}
@@ -248,8 +248,8 @@ func TestHeadersOfAResourceGoWithEveryRequest(t *testing.T) {
 	a.Headers = []Header{{Name: "x-portkey-provider", Value: "openai"}, {Name: "HTTP-Referer", Value: "https://shop.example"}, {Name: "X-Gateway-Auth", Secret: "Bearer rose-garden-13"}}
 	r := pool(t, Config{}, a)
 	mustCall(t, r, request(t, forced("a")))
-	if err := r.Test(context.Background(), "a", ""); err != nil {
-		t.Fatal(err)
+	if test, err := r.Test(context.Background(), "a", "", 0); err != nil || !test.Passed {
+		t.Fatalf("%+v, %v", test, err)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -96,6 +96,7 @@ func pool(t testing.TB, cfg Config, resources ...Resource) *Router {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(r.Close)
 	return r
 }
 

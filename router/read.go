@@ -83,7 +83,9 @@ func (t *ticking) Read(p []byte) (int, error) {
 func (a *attempt) firstEvent() {
 	a.woken = false
 	a.clock.Reset(a.within(a.limits.Idle, errIdle))
-	a.candidate.Health.ObserveFirstEvent(time.Since(a.sentAt))
+	if !a.neutral { // so short a request comes sooner than any other
+		a.candidate.Health.ObserveFirstEvent(time.Since(a.sentAt))
+	}
 }
 
 // readStream reads events up to the one that ends the answer.

@@ -13,15 +13,16 @@ import (
 	"github.com/onceward/onceward/router/wire"
 )
 
-// Router chooses routes in one pool and makes attempts. Make it with New. It is
-// safe for concurrent use.
+// Router chooses routes in one pool, makes attempts, and tests with neutral requests
+// what attempts made suspect. Make it with New, and Close it: tests go on by
+// themselves. It is safe for concurrent use.
 type Router struct {
 	cfg       Config
 	all       []*route.Candidate // in the order of the configuration
 	table     *route.Table
 	endpoints map[string]*endpoint
 	local     *health.LocalFaults
-	poison    *health.Poison
+	tester    *tester
 	drift     *drift
 	secrets   *redact.Set // every credential of the pool
 }
@@ -36,7 +37,7 @@ func New(cfg Config) (*Router, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = newTransport()
 	}
-	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, poison: health.NewPoison(1024), drift: newDrift(), secrets: cfg.Redactor()}
+	r := &Router{cfg: cfg, all: cfg.candidates(), endpoints: map[string]*endpoint{}, drift: newDrift(), secrets: cfg.Redactor()}
 	r.table = route.NewTable(r.all, cfg.Affinity == "soft")
 	var hosts []string
 	for _, res := range cfg.Resources {
@@ -47,6 +48,7 @@ func New(cfg Config) (*Router, error) {
 		}
 	}
 	r.local = health.NewLocalFaults(hosts, 30*time.Second)
+	r.tester = newTester(r)
 	return r, nil
 }
 
@@ -57,8 +59,18 @@ func (r *Router) Select(req onceward.RouteRequest) onceward.Decision {
 	if req.CrossBoundary == "" {
 		req.CrossBoundary = r.cfg.CrossBoundary
 	}
-	return r.table.Select(&req, r.cfg.Now())
+	d := r.table.Select(&req, r.cfg.Now())
+	for i := range d.Dropped {
+		if d.Dropped[i].Step == route.StepBreaker {
+			r.tester.wanted(r.table.Find(d.Dropped[i].Resource, d.Dropped[i].Model))
+		}
+	}
+	return d
 }
+
+// Close ends all tests and waits for those in flight. Calls go on, and what fails
+// then is only avoided.
+func (r *Router) Close() { r.tester.close() }
 
 // EstimateTokens returns the safe estimate of input tokens that ceilings are
 // made from, for so many bytes of rendered input.

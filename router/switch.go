@@ -4,53 +4,42 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/health"
 )
-
-// Change is what OnChange is told: a resource, or one model on it, was disabled
-// or enabled. A fault of scope egress is of this worker's network only.
-type Change struct {
-	Resource string          `json:"resource"`
-	Model    string          `json:"model,omitempty"` // empty: the whole resource
-	Enabled  bool            `json:"enabled"`
-	Disabled health.Disabled `json:"disabled,omitzero"` // of a disabled one
-}
 
 // Disable takes a resource, or one model on it, out of selection until then; a
 // zero until is until Enable. The error says that there is no such resource or
 // model.
 func (r *Router) Disable(resource, model, reason string, until time.Time) error {
-	return r.disable(resource, model, health.Disabled{Reason: reason, Since: r.cfg.Now(), Until: until})
+	s, err := r.switchOf(resource, model)
+	if err != nil {
+		return err
+	}
+	d := health.Disabled{Reason: r.secrets.Message(reason), Since: r.cfg.Now(), Until: until, Adopted: true}
+	if s.Adopt(d) {
+		r.changed(Change{Resource: resource, Model: model, Event: EventDisabled, Reason: d.Reason, Disabled: d})
+	}
+	return nil
 }
 
-// Enable puts a resource, or one model on it, back into selection.
+// Enable puts a resource, or one model on it, back into selection, and forgets what
+// was held against it: whoever enables it knows better.
 func (r *Router) Enable(resource, model string) error {
 	s, err := r.switchOf(resource, model)
 	if err != nil {
 		return err
 	}
-	if s.Enable() {
-		r.changed(Change{Resource: resource, Model: model, Enabled: true})
+	if !s.Enable() {
+		return nil
 	}
+	for _, c := range r.all {
+		if c.Name == resource && (model == "" || c.Model == model) {
+			c.Health.Suspicion.Forget()
+		}
+	}
+	r.changed(Change{Resource: resource, Model: model, Event: EventEnabled})
 	return nil
-}
-
-func (r *Router) disable(resource, model string, d health.Disabled) error {
-	s, err := r.switchOf(resource, model)
-	if err != nil {
-		return err
-	}
-	d.Reason = r.secrets.Message(d.Reason) // it goes to the log, the pool's record and every trail
-	if s.Disable(d) {
-		r.changed(Change{Resource: resource, Model: model, Disabled: d})
-	}
-	return nil
-}
-
-func (r *Router) changed(c Change) {
-	if r.cfg.OnChange != nil {
-		r.cfg.OnChange(c)
-	}
 }
 
 func (r *Router) switchOf(resource, model string) (*health.Switch, error) {
@@ -70,19 +59,23 @@ func (r *Router) switchOf(resource, model string) (*health.Switch, error) {
 
 // Status is the health of one model on one resource, for people and metrics.
 type Status struct {
-	Resource       string           `json:"resource"`
-	Account        string           `json:"account"`
-	Model          string           `json:"model"`
-	Deployment     string           `json:"deployment"`
-	Breaker        string           `json:"breaker"` // closed | open | half-open
-	BreakerAgain   time.Time        `json:"breaker_again,omitzero"`
-	ThrottledUntil time.Time        `json:"throttled_until,omitzero"`
-	Disabled       *health.Disabled `json:"disabled,omitempty"`
-	InFlight       int              `json:"in_flight"` // of the resource
-	RequestsLeft   int              `json:"requests_left"`
-	TokensLeft     int              `json:"tokens_left"` // this minute; -1 unknown
-	FirstEvent     time.Duration    `json:"first_event_ns"`
-	ServedModel    string           `json:"served_model,omitempty"` // as the last answer named itself
+	Resource       string             `json:"resource"`
+	Account        string             `json:"account"`
+	Model          string             `json:"model"`
+	Deployment     string             `json:"deployment"`
+	State          string             `json:"state"` // clear | suspect | open | off
+	Strikes        int                `json:"strikes,omitempty"`
+	AvoidedUntil   time.Time          `json:"avoided_until,omitzero"`
+	Tested         *onceward.PoolTest `json:"tested,omitempty"` // the last neutral request
+	Breaker        string             `json:"breaker"`          // closed | open | half-open
+	BreakerAgain   time.Time          `json:"breaker_again,omitzero"`
+	ThrottledUntil time.Time          `json:"throttled_until,omitzero"`
+	Disabled       *health.Disabled   `json:"disabled,omitempty"`
+	InFlight       int                `json:"in_flight"` // of the resource
+	RequestsLeft   int                `json:"requests_left"`
+	TokensLeft     int                `json:"tokens_left"` // this minute; -1 unknown
+	FirstEvent     time.Duration      `json:"first_event_ns"`
+	ServedModel    string             `json:"served_model,omitempty"` // as the last answer named itself
 }
 
 // Health returns a snapshot in the order of the configuration.
@@ -108,6 +101,20 @@ func (r *Router) Health() []Status {
 		if s.Disabled = rh.Switch.Off(now); s.Disabled == nil {
 			s.Disabled = ph.Switch.Off(now)
 		}
+		look := ph.Suspicion.Look(now)
+		s.Strikes, s.State = look.Strikes, "clear"
+		if look.Avoided {
+			s.AvoidedUntil = look.Until
+		}
+		switch {
+		case s.Disabled != nil:
+			s.State = "off"
+		case s.Breaker != "closed":
+			s.State = "open"
+		case look.Suspect:
+			s.State = "suspect"
+		}
+		s.Tested = r.tester.last(c)
 		if m := ph.LastModel.Load(); m != nil {
 			s.ServedModel = *m
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/router/health"
 	"github.com/onceward/onceward/worker/guard"
 )
 
@@ -66,8 +67,8 @@ func newPoolSync(w *Worker) *poolSync {
 // changed is the router's OnChange. It must not block: it is called inside an
 // attempt.
 func (s *poolSync) changed(c router.Change) {
-	if c.Enabled {
-		s.log.Info("resource enabled", "resource", c.Resource, "model", c.Model)
+	if c.Event != router.EventDisabled {
+		s.log.Info("resource "+string(c.Event), "resource", c.Resource, "model", c.Model)
 		return
 	}
 	about := []any{"resource", c.Resource, "model", c.Model, "class", c.Disabled.Class, "reason", c.Disabled.Reason}
@@ -82,7 +83,7 @@ func (s *poolSync) changed(c router.Change) {
 
 // enqueue reports a finding that concerns every worker.
 func (s *poolSync) enqueue(c router.Change) {
-	if c.Disabled.Scope == onceward.ScopeEgress || c.Disabled.Class == "" {
+	if c.Disabled.Adopted {
 		return
 	}
 	report := onceward.PoolReport{
@@ -195,10 +196,10 @@ func (s *poolSync) read(ctx context.Context) {
 }
 
 // adopt brings the router in step with the record.
-func (s *poolSync) adopt(health onceward.PoolHealth) {
+func (s *poolSync) adopt(record onceward.PoolHealth) {
 	type key struct{ resource, model string }
 	recorded := map[key]bool{}
-	for _, d := range health.Disabled {
+	for _, d := range record.Disabled {
 		if d.Endpoint != "" && d.Endpoint != s.endpoint(d.Resource) {
 			continue // of another configuration: the same name for another address
 		}
@@ -207,17 +208,17 @@ func (s *poolSync) adopt(health onceward.PoolHealth) {
 		if d.By != "" {
 			reason = "by " + d.By + ": " + reason
 		}
-		s.router.Adopt(d.Resource, d.Model, reason, d.Since, d.Until)
+		s.router.Adopt(d.Resource, d.Model, health.Disabled{Class: d.Class, Reason: reason, Since: d.Since, Until: d.Until})
 	}
 	enabled := map[key]time.Time{}
-	for _, e := range health.Enabled {
+	for _, e := range record.Enabled {
 		enabled[key{e.Resource, e.Model}] = e.At
 	}
 	for _, off := range s.router.Off() {
 		k := key{off.Resource, off.Model}
 		switch {
-		case recorded[k] || off.Disabled.Scope == onceward.ScopeEgress:
-		case off.Disabled.Class == "" || enabled[k].After(off.Disabled.Since):
+		case recorded[k]:
+		case off.Disabled.Adopted || enabled[k].After(off.Disabled.Since):
 			_ = s.router.Enable(off.Resource, off.Model) // fails only for names the router does not have
 		default:
 			s.enqueue(off) // the report was lost

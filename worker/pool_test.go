@@ -6,6 +6,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router"
+	"github.com/onceward/onceward/router/health"
 )
 
 // poolOfTwo returns a sync over a router with resources a and b, without any
@@ -74,7 +75,7 @@ func TestAdoptTellsALostReportAgainAndBelievesALaterEnabling(t *testing.T) {
 	s := poolOfTwo(t)
 	// A finding of this worker's own, as an attempt leaves it.
 	finding := time.Now()
-	s.router.Adopt("a", "", "placeholder", finding, time.Time{})
+	s.router.Adopt("a", "", health.Disabled{Reason: "placeholder", Since: finding})
 	own := s.router.Off()[0]
 	own.Disabled.Class = onceward.ClassBilling
 	s.enqueue(own)

@@ -2,7 +2,6 @@ package health
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,10 @@ import (
 // buckets is how many parts the breaker's window has: failures leave it one
 // part at a time.
 const buckets = 10
+
+// testGrace is how long after an open breaker's time its test may take before a
+// run looks again.
+const testGrace = time.Second
 
 var (
 	errFailure = errors.New("counts against health")
@@ -25,191 +28,150 @@ type BreakerSettings struct {
 	Consecutive int           // in a row, however far apart
 	Window      time.Duration // at least the longest attempt
 	OpenFor     time.Duration
-	Lease       time.Duration // how long a half-open probe may take before another is let through
 }
 
 // Breaker is the circuit breaker of one (resource, model) pair. Make it with
 // NewBreaker.
 //
-// It adds three rules to gobreaker, each for a fault that was seen: failures in
-// a row count however far apart they are (rolling buckets forget a slow
-// series), a probe that never reports loses its place after a lease (it would
-// block the half-open state for ever), and a mark can be taken back.
+// What opens it are failed neutral requests, and only the router's tests take its
+// half-open grant: no user's request is a guinea pig. Where neutral requests tell
+// nothing, ByRuns makes it an ordinary breaker that the failures of runs open.
+//
+// It adds one rule to gobreaker: failures in a row count however far apart they
+// are, because rolling buckets forget a slow series.
 type Breaker struct {
 	set BreakerSettings
 
-	mu    sync.Mutex // held around every use of cb, so that its callbacks run under it
-	cb    *gobreaker.TwoStepCircuitBreaker[struct{}]
-	epoch uint64 // changes with every change of state: older grants say nothing
-	row   int    // failures in a row
-	marks []mark // newest last, at most Failures + Consecutive
-	last  Mark
-	probe *Grant
+	mu     sync.Mutex // held around every use of cb, so that its callbacks run under it
+	cb     *gobreaker.TwoStepCircuitBreaker[struct{}]
+	epoch  uint64 // changes with every change of state: older grants say nothing
+	row    int    // failures in a row
+	struck bool   // the failure being counted is of a pair with many strikes: it is enough
 
-	openUntil  atomic.Int64 // unix nanoseconds, 0 while closed: the mirror that selection reads
-	probeUntil atomic.Int64 // unix nanoseconds of the probe's lease, 0 without a probe
-}
-
-// Mark names one counted failure of a breaker; the zero Mark names none.
-type Mark uint64
-
-type mark struct {
-	id Mark
-	at time.Time
+	openUntil atomic.Int64 // unix nanoseconds, 0 while closed: the mirror that selection reads
+	out       atomic.Bool  // the half-open grant is
+	byRuns    atomic.Bool
 }
 
 // NewBreaker returns a closed breaker.
 func NewBreaker(set BreakerSettings) *Breaker {
 	b := &Breaker{set: set}
-	b.cb = b.fresh()
-	return b
-}
-
-func (b *Breaker) fresh() *gobreaker.TwoStepCircuitBreaker[struct{}] {
-	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests:  1,
-		Interval:     b.set.Window,
-		BucketPeriod: max(b.set.Window/buckets, 1),
-		Timeout:      b.set.OpenFor,
+		Interval:     set.Window,
+		BucketPeriod: max(set.Window/buckets, 1),
+		Timeout:      set.OpenFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return b.row >= b.set.Consecutive || int(c.TotalFailures) >= b.set.Failures
+			return b.struck || b.row >= set.Consecutive || int(c.TotalFailures) >= set.Failures
 		},
 		IsExcluded: func(err error) bool { return errors.Is(err, errNeutral) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			b.epoch++
 			switch to {
 			case gobreaker.StateOpen:
-				b.openUntil.Store(time.Now().Add(b.set.OpenFor).UnixNano())
+				b.openUntil.Store(time.Now().Add(set.OpenFor).UnixNano())
 			case gobreaker.StateClosed:
-				b.row, b.marks = 0, nil
+				b.row = 0
 				b.openUntil.Store(0)
 			case gobreaker.StateHalfOpen:
 			}
 		},
 	})
+	return b
 }
 
-// Grant is the right to send one request. End it exactly once; later ends are
+// ByRuns says whether runs open the breaker and take its half-open grant, because
+// no test can.
+func (b *Breaker) ByRuns(yes bool) { b.byRuns.Store(yes) }
+
+// IsByRuns reports whether runs do.
+func (b *Breaker) IsByRuns() bool { return b.byRuns.Load() }
+
+// Grant is the right to send one request. End it exactly once, on every path: a
+// half-open grant that never reports blocks gobreaker for ever. Later ends are
 // ignored.
 type Grant struct {
 	b     *Breaker
 	epoch uint64
+	half  bool
 	done  func(error)
 	ended bool
 }
 
-// Allow asks for a grant. It is refused while the breaker is open or its
-// half-open probe is out.
+// Allow asks for a run's grant. It is refused while the breaker is not closed.
 func (b *Breaker) Allow() (*Grant, bool) {
+	if b.openUntil.Load() != 0 && !b.byRuns.Load() {
+		return nil, false
+	}
+	return b.Test()
+}
+
+// Test asks for a test's grant. It is refused until the breaker's time is over, and
+// while another one is out that was given since.
+func (b *Breaker) Test() (*Grant, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	done, err := b.cb.Allow()
-	if errors.Is(err, gobreaker.ErrTooManyRequests) && b.probe != nil && time.Now().UnixNano() > b.probeUntil.Load() {
-		b.probe.end(errNeutral) // its lease is over: it may never report
-		done, err = b.cb.Allow()
-	}
 	if err != nil {
 		return nil, false
 	}
-	g := &Grant{b: b, epoch: b.epoch, done: done}
-	if b.openUntil.Load() != 0 { // let through and not closed: this is the probe
-		b.probe = g
-		b.probeUntil.Store(time.Now().Add(b.set.Lease).UnixNano())
+	g := &Grant{b: b, epoch: b.epoch, done: done, half: b.openUntil.Load() != 0}
+	if g.half {
+		b.out.Store(true)
 	}
 	return g, true
 }
 
 // Success reports that the resource served.
-func (g *Grant) Success() { g.b.report(g, nil) }
+func (g *Grant) Success() { g.end(nil, false) }
 
 // Neutral reports an end that says nothing of the resource.
-func (g *Grant) Neutral() { g.b.report(g, errNeutral) }
+func (g *Grant) Neutral() { g.end(errNeutral, false) }
 
-// Failure counts against the resource and names the mark, so that it can be
-// taken back.
-func (g *Grant) Failure() Mark { return g.b.report(g, errFailure) }
+// Failure counts against the resource. Of a pair with many strikes, one is enough.
+func (g *Grant) Failure(struck bool) { g.end(errFailure, struck) }
 
-func (b *Breaker) report(g *Grant, err error) Mark {
+func (g *Grant) end(err error, struck bool) {
+	b := g.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return g.end(err)
-}
-
-// end is called with the breaker locked.
-func (g *Grant) end(err error) Mark {
-	b := g.b
 	if g.ended {
-		return 0
+		return
 	}
 	g.ended = true
-	if b.probe == g {
-		b.probe = nil
-		b.probeUntil.Store(0)
+	if g.half {
+		b.out.Store(false)
 	}
 	if g.epoch != b.epoch {
-		return 0 // sent before the last change of state: old news
+		return // sent before the last change of state: old news
 	}
-	var id Mark
 	switch {
 	case err == nil:
 		b.row = 0
 	case errors.Is(err, errFailure):
 		b.row++
-		b.last++
-		id = b.last
-		b.marks = append(b.marks, mark{id, time.Now()})
-		if n := len(b.marks) - b.set.Failures - b.set.Consecutive; n > 0 {
-			b.marks = slices.Delete(b.marks, 0, n)
-		}
 	}
+	b.struck = struck
 	g.done(err)
-	return id
+	b.struck = false
 }
 
-// TakeBack removes one counted failure, and closes the breaker again when only
-// that failure had opened it.
-func (b *Breaker) TakeBack(id Mark) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := slices.IndexFunc(b.marks, func(m mark) bool { return m.id == id })
-	if i < 0 || id == 0 {
-		return
-	}
-	b.marks = slices.Delete(b.marks, i, i+1)
-	b.row = max(b.row-1, 0)
-	since := time.Now().Add(-b.set.Window)
-	live := slices.DeleteFunc(slices.Clone(b.marks), func(m mark) bool { return m.at.Before(since) })
-	if b.row >= b.set.Consecutive || len(live) >= b.set.Failures {
-		return // the other failures hold it open by themselves
-	}
-	// gobreaker cannot forget one failure, so a new one learns the rest.
-	b.cb = b.fresh()
-	b.epoch++
-	b.openUntil.Store(0)
-	b.probe = nil
-	b.probeUntil.Store(0)
-	for range live {
-		if done, err := b.cb.Allow(); err == nil {
-			done(errFailure)
-		}
-	}
-}
-
-// Peek reports whether Allow may be granted at now, in unix nanoseconds, and if
-// not, when to look again. It is a hint: only Allow decides.
+// Peek reports whether a run may pass at now, in unix nanoseconds, and if not, when
+// to look again: when the test that is due then has answered. It is a hint: only
+// Allow decides.
 func (b *Breaker) Peek(now int64) (ok bool, again int64) {
 	until := b.openUntil.Load()
-	if until == 0 {
+	switch {
+	case until == 0:
+		return true, 0
+	case now >= until && b.byRuns.Load() && !b.out.Load():
 		return true, 0
 	}
-	if now < until {
-		return false, until
-	}
-	if lease := b.probeUntil.Load(); now < lease {
-		return false, lease
-	}
-	return true, 0
+	return false, max(until, now) + int64(testGrace)
 }
+
+// Due returns when an open breaker may be tested; zero while it is closed.
+func (b *Breaker) Due() time.Time { return stamp(b.openUntil.Load()) }
 
 // State returns closed, open or half-open for people.
 func (b *Breaker) State(now int64) string {

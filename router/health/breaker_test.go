@@ -12,12 +12,12 @@ import (
 // machine can neither end a window early nor close a breaker in between.
 
 func settings() BreakerSettings {
-	return BreakerSettings{Failures: 5, Consecutive: 3, Window: time.Hour, OpenFor: time.Minute, Lease: time.Minute}
+	return BreakerSettings{Failures: 5, Consecutive: 3, Window: time.Hour, OpenFor: time.Minute}
 }
 
 func grant(t testing.TB, b *Breaker) *Grant {
 	t.Helper()
-	g, ok := b.Allow()
+	g, ok := b.Test()
 	if !ok {
 		t.Fatal("refused")
 	}
@@ -56,7 +56,7 @@ func TestBreakerRules(t *testing.T) {
 					g := grant(t, b)
 					switch o {
 					case 'f':
-						g.Failure()
+						g.Failure(false)
 					case 's':
 						g.Success()
 					default:
@@ -78,7 +78,7 @@ func TestSlowSeriesOfFailuresOpens(t *testing.T) {
 		set.Window, set.OpenFor = 10*time.Millisecond, time.Minute
 		b := NewBreaker(set)
 		for range 3 {
-			grant(t, b).Failure()
+			grant(t, b).Failure(false)
 			<-time.After(12 * time.Millisecond) // longer than the window
 		}
 		if state(b) != "open" {
@@ -87,54 +87,34 @@ func TestSlowSeriesOfFailuresOpens(t *testing.T) {
 	})
 }
 
-func TestOneProbeOfTwoHundredConcurrentRequests(t *testing.T) {
+func TestOneTestOfTwoHundredAndNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBreaker(settings())
 		for range 3 {
-			grant(t, b).Failure()
+			grant(t, b).Failure(false)
 		}
 		halfOpen(t, b)
-		var probes atomic.Int64
+		var tests, runs atomic.Int64
 		var wg sync.WaitGroup
 		begin := make(chan struct{})
 		for range 200 {
 			wg.Go(func() {
 				<-begin
 				if _, ok := b.Allow(); ok {
-					probes.Add(1)
+					runs.Add(1)
+				}
+				if _, ok := b.Test(); ok {
+					tests.Add(1)
 				}
 			})
 		}
 		close(begin)
 		wg.Wait()
-		if n := probes.Load(); n != 1 {
-			t.Errorf("%d probes", n)
+		if tests.Load() != 1 || runs.Load() != 0 {
+			t.Errorf("%d tests and %d runs", tests.Load(), runs.Load())
 		}
-		if ok, again := b.Peek(time.Now().UnixNano()); ok || again == 0 {
-			t.Error("selection still sees a place for a second probe")
-		}
-	})
-}
-
-func TestProbeThatNeverReportsLosesItsPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := settings()
-		set.Lease = 5 * time.Millisecond
-		b := NewBreaker(set)
-		for range 3 {
-			grant(t, b).Failure()
-		}
-		halfOpen(t, b)
-		lost := grant(t, b)
-		<-time.After(10 * time.Millisecond)
-		second := grant(t, b)
-		lost.Success() // too late: it must not close the breaker
-		if state(b) != "half-open" {
-			t.Errorf("a late report made it %s", state(b))
-		}
-		second.Success()
-		if state(b) != "closed" {
-			t.Errorf("%s after a good probe", state(b))
+		if ok, again := b.Peek(time.Now().UnixNano()); ok || again <= time.Now().UnixNano() {
+			t.Error("selection sees a place for a run, or when to look for one is over")
 		}
 	})
 }
@@ -144,13 +124,13 @@ func TestProbeDecides(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := NewBreaker(settings())
 			for range 3 {
-				grant(t, b).Failure()
+				grant(t, b).Failure(false)
 			}
 			halfOpen(t, b)
 			g := grant(t, b)
 			switch outcome {
 			case "f":
-				g.Failure()
+				g.Failure(false)
 			case "s":
 				g.Success()
 			case "n":
@@ -166,29 +146,6 @@ func TestProbeDecides(t *testing.T) {
 	}
 }
 
-func TestTakenBackFailureClosesTheBreakerAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := settings()
-		set.OpenFor = time.Minute
-		b := NewBreaker(set)
-		grant(t, b).Failure()
-		grant(t, b).Failure()
-		last := grant(t, b).Failure()
-		if state(b) != "open" {
-			t.Fatal("not open")
-		}
-		b.TakeBack(last)
-		if state(b) != "closed" {
-			t.Fatalf("%s after the third failure was taken back", state(b))
-		}
-		b.TakeBack(last) // a second time changes nothing
-		grant(t, b).Failure()
-		if state(b) != "open" {
-			t.Error("the two failures that stayed were forgotten")
-		}
-	})
-}
-
 func TestStaleGrantsSayNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBreaker(settings())
@@ -197,19 +154,63 @@ func TestStaleGrantsSayNothing(t *testing.T) {
 			old[i] = grant(t, b)
 		}
 		for range 3 {
-			grant(t, b).Failure()
+			grant(t, b).Failure(false)
 		}
 		halfOpen(t, b)
 		grant(t, b).Success()
 		for _, g := range old {
-			g.Failure()
+			g.Failure(false)
 		}
 		if state(b) != "closed" {
 			t.Errorf("answers to requests of before made it %s", state(b))
 		}
-		grant(t, b).Failure()
+		grant(t, b).Failure(false)
 		if state(b) != "closed" {
 			t.Errorf("old failures were counted into a new row: %s", state(b))
+		}
+	})
+}
+
+// Where no test can tell, one run takes the half-open grant.
+func TestByRunsOneRequestIsTheProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBreaker(settings())
+		b.ByRuns(true)
+		for range 3 {
+			g, ok := b.Allow()
+			if !ok {
+				t.Fatal("refused while closed")
+			}
+			g.Failure(false)
+		}
+		if _, ok := b.Allow(); ok {
+			t.Error("a run while it is open")
+		}
+		halfOpen(t, b)
+		if ok, _ := b.Peek(time.Now().UnixNano()); !ok {
+			t.Error("selection sees no place for the one request")
+		}
+		first, ok := b.Allow()
+		_, second := b.Allow()
+		if !ok || second {
+			t.Fatalf("first %v, second %v", ok, second)
+		}
+		if ok, _ := b.Peek(time.Now().UnixNano()); ok {
+			t.Error("selection sees a place for a second one")
+		}
+		first.Success()
+		if state(b) != "closed" {
+			t.Error(state(b))
+		}
+	})
+}
+
+func TestOneMarkOpensThePairOfManyStrikes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBreaker(settings())
+		grant(t, b).Failure(true)
+		if state(b) != "open" {
+			t.Error(state(b))
 		}
 	})
 }

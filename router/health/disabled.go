@@ -14,6 +14,9 @@ type Disabled struct {
 	Scope  onceward.Scope `json:"scope,omitempty"`
 	Since  time.Time      `json:"since"`
 	Until  time.Time      `json:"until,omitzero"` // zero: until it is enabled
+	// Adopted says that somebody else decided it, an operator or the pool's record;
+	// else a neutral request of this process did.
+	Adopted bool `json:"adopted,omitempty"`
 }
 
 // Switch turns a resource or a pair off and on. The zero value is on.
@@ -45,7 +48,21 @@ func (s *Switch) Disable(d Disabled) bool {
 	}
 }
 
+// Adopt turns it off as somebody else decided, and reports whether that changed
+// anything. What this process found itself is replaced.
+func (s *Switch) Adopt(d Disabled) bool {
+	d.Adopted = true
+	old := s.off.Swap(&d)
+	return old == nil || *old != d
+}
+
 func expired(d *Disabled, now time.Time) bool { return !d.Until.IsZero() && !now.Before(d.Until) }
+
+// Release turns it on if this process turned it off, and reports whether it did.
+func (s *Switch) Release() bool {
+	old := s.off.Load()
+	return old != nil && !old.Adopted && s.off.CompareAndSwap(old, nil)
+}
 
 // Enable turns it on and reports whether it was off.
 func (s *Switch) Enable() bool { return s.off.Swap(nil) != nil }

@@ -7,54 +7,6 @@ import (
 
 var t0 = time.Unix(1_800_000_000, 0)
 
-func TestLongestWindowWinsInAnyOrder(t *testing.T) {
-	for name, waits := range map[string][]time.Duration{
-		"rising":  {time.Second, 5 * time.Second, 20 * time.Second},
-		"falling": {20 * time.Second, 5 * time.Second, time.Second},
-		"mixed":   {5 * time.Second, 20 * time.Second, 0},
-	} {
-		var w Throttle
-		for i, d := range waits {
-			w.Extend(t0.Add(time.Duration(i)*time.Millisecond), d, time.Second, time.Hour)
-		}
-		if ok, _ := w.Peek(t0.Add(19 * time.Second).UnixNano()); ok {
-			t.Errorf("%s: open after 19 s", name)
-		}
-		if ok, _ := w.Peek(t0.Add(21 * time.Second).UnixNano()); !ok {
-			t.Errorf("%s: still closed after 21 s", name)
-		}
-	}
-}
-
-func TestWindowHasAFloorAndACapWithOneProbeAboveIt(t *testing.T) {
-	var w Throttle
-	w.Extend(t0, 0, 5*time.Second, time.Minute)
-	if ok, _ := w.Peek(t0.Add(4 * time.Second).UnixNano()); ok {
-		t.Error("no floor")
-	}
-	w.Extend(t0, time.Hour, 5*time.Second, time.Minute)
-	at := t0.Add(61 * time.Second).UnixNano()
-	if ok, _ := w.Peek(at); !ok {
-		t.Fatal("no cap")
-	}
-	if ok, probe := w.Take(at, 10*time.Second); !ok || !probe {
-		t.Fatal("no probe")
-	}
-	if ok, _ := w.Take(at, 10*time.Second); ok {
-		t.Error("two probes")
-	}
-	if ok, again := w.Peek(at); ok || again != at+int64(10*time.Second) {
-		t.Error("selection sees a place for a second probe")
-	}
-	if ok, probe := w.Take(at+int64(11*time.Second), 10*time.Second); !ok || !probe {
-		t.Error("a lost probe blocks for ever")
-	}
-	w.EndProbe(at+int64(12*time.Second), true)
-	if ok, probe := w.Take(at+int64(13*time.Second), time.Second); !ok || probe {
-		t.Error("a good probe did not end the window")
-	}
-}
-
 func TestQuota(t *testing.T) {
 	at := t0.UnixNano()
 	var b Bucket
@@ -144,7 +96,7 @@ func TestPermitsAreAllOrNothing(t *testing.T) {
 	if _, refusal := p.Acquire(now, 600, 0); refusal == nil || refusal.Step != "quota" || left() != [3]int{9, 400, 1} {
 		t.Errorf("refusal %+v, left %v", refusal, left())
 	}
-	p.Throttle.Extend(now, time.Minute, 0, time.Hour)
+	p.Throttle.Refused(now, now, time.Minute, 0, time.Hour, true)
 	if _, refusal := p.Acquire(now, 100, 0); refusal == nil || refusal.Step != "throttled" || left() != [3]int{9, 400, 1} {
 		t.Errorf("refusal %+v, left %v", refusal, left())
 	}
@@ -177,35 +129,13 @@ func TestPermitsAreAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestPoisonousPayload(t *testing.T) {
-	p := NewPoison(2)
-	undone := 0
-	undo := func() { undone++ }
-	if first, second := p.Failed("x", "a", undo), p.Failed("x", "a", undo); first || second || undone != 0 {
-		t.Error("one resource is not two")
-	}
-	if !p.Failed("x", "b", undo) || undone != 3 {
-		t.Errorf("%d marks taken back, want 3", undone)
-	}
-	if !p.Failed("x", "a", undo) || undone != 4 {
-		t.Error("the next mark of it stays")
-	}
-	p.Failed("y", "a", undo)
-	p.Failed("z", "a", undo) // x is forgotten
-	if p.Failed("x", "c", undo) {
-		t.Error("more payloads are remembered than allowed")
-	}
-}
-
 func TestResolutionThatFailsEverywhereIsThisMachine(t *testing.T) {
 	l := NewLocalFaults([]string{"a", "b", "c"}, time.Minute)
-	undone := 0
-	l.Keep(func() { undone++ })
 	if first, again, other := l.Failed("a", t0), l.Failed("a", t0), l.Failed("b", t0); first || again || other {
 		t.Error("two of three hosts are not all")
 	}
-	if !l.Failed("c", t0) || undone != 1 {
-		t.Errorf("all three failed; %d marks taken back", undone)
+	if !l.Failed("c", t0) {
+		t.Error("all three failed")
 	}
 	l.Worked()
 	if !l.Failed("proxy", t0) {
@@ -217,18 +147,5 @@ func TestResolutionThatFailsEverywhereIsThisMachine(t *testing.T) {
 	l.Failed("b", t0)
 	if l.Failed("c", t0.Add(2*time.Minute)) {
 		t.Error("failures of long ago count")
-	}
-}
-
-func TestOneConnectionCountsOnce(t *testing.T) {
-	var g Group
-	if !g.First("c1") || g.First("c1") || !g.First("c2") || !g.First(nil) || !g.First(nil) {
-		t.Error("grouping is wrong")
-	}
-	for i := range 100 {
-		g.First(i)
-	}
-	if !g.First("c1") {
-		t.Error("remembers for ever")
 	}
 }

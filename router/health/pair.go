@@ -13,18 +13,21 @@ type Resource struct {
 	Requests Bucket // declared
 	Tokens   Bucket // declared
 	InFlight atomic.Int64
-	Conns    Group
 }
 
 // Pair is the health of one model on one resource. Make it with NewPair.
 type Pair struct {
 	Resource  *Resource
 	Breaker   *Breaker
+	Suspicion Suspicion
 	Switch    Switch
 	Throttle  Throttle
 	Requests  Bucket // as the resource's headers say
 	Tokens    Bucket // as the resource's headers say
 	LastModel atomic.Pointer[string]
+	Wanted    atomic.Int64 // unix nanoseconds at which a selection last passed it over for its breaker
+
+	trial atomic.Bool // the one request of a pair with many strikes is out
 
 	firstEvent atomic.Uint64 // float64 bits, nanoseconds, smoothed
 }
@@ -33,6 +36,9 @@ type Pair struct {
 func NewPair(r *Resource, set BreakerSettings) *Pair {
 	return &Pair{Resource: r, Breaker: NewBreaker(set)}
 }
+
+// OnTrial reports whether the one request is out that a pair with many strikes gets.
+func (p *Pair) OnTrial() bool { return p.trial.Load() }
 
 // ObserveFirstEvent smooths the time to the first event.
 func (p *Pair) ObserveFirstEvent(d time.Duration) {

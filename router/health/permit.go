@@ -2,9 +2,13 @@ package health
 
 import "time"
 
-// Refusal says why Acquire gave no permit.
+// trialAgain is when a run looks again that found the one request out which a pair
+// with many strikes gets.
+const trialAgain = 2 * time.Second
+
+// Refusal says why no permit was given.
 type Refusal struct {
-	Step  string // disabled, breaker, throttled, quota or load, as in a selection
+	Step  string // disabled, breaker, suspect, throttled, quota or load, as in a selection
 	Cause *Disabled
 	Again time.Time // when to look again; zero: unknown
 }
@@ -13,42 +17,41 @@ type Refusal struct {
 // slot and quota. Release it on every path; the first end decides. A Permit
 // belongs to one goroutine.
 type Permit struct {
-	pair   *Pair
-	grant  *Grant
-	at     int64    // unix nanoseconds
-	taken  [4]int64 // of each bucket
-	probes []*Throttle
-	ended  bool
+	pair  *Pair
+	grant *Grant // nil: the request says nothing to the breaker
+	at    time.Time
+	taken [4]int64 // of each bucket
+	trial bool
+	ended bool
 }
 
-// Acquire takes all permits of one request or none of them. tokens is the
+// At is when the permit was given.
+func (p *Permit) At() time.Time { return p.at }
+
+// Acquire takes all permits of one run's request or none of them. tokens is the
 // estimate of input and output together, maxInFlight 0 is no limit.
 func (p *Pair) Acquire(now time.Time, tokens, maxInFlight int64) (*Permit, *Refusal) {
-	at := now.UnixNano()
 	for _, s := range []*Switch{&p.Resource.Switch, &p.Switch} {
 		if d := s.Off(now); d != nil {
 			return nil, &Refusal{Step: "disabled", Cause: d, Again: d.Until}
 		}
 	}
-	if n := p.Resource.InFlight.Add(1); maxInFlight > 0 && n > maxInFlight {
-		p.Resource.InFlight.Add(-1)
-		return nil, &Refusal{Step: "load"}
-	}
-	permit := &Permit{pair: p, at: at}
-	if r := permit.takeQuota(at, tokens); r != nil {
-		permit.Release()
-		return nil, r
+	permit, refusal := p.take(now, tokens, maxInFlight)
+	if refusal != nil {
+		return nil, refusal
 	}
 	for _, t := range []*Throttle{&p.Resource.Throttle, &p.Throttle} {
-		ok, probe := t.Take(at, p.Breaker.set.Lease)
-		if !ok {
-			_, again := t.Peek(at)
+		if ok, again := t.Peek(now.UnixNano()); !ok {
 			permit.GiveBack()
 			return nil, &Refusal{Step: "throttled", Again: stamp(again)}
 		}
-		if probe {
-			permit.probes = append(permit.probes, t)
+	}
+	if p.Suspicion.Look(now).OneOnly {
+		if !p.trial.CompareAndSwap(false, true) {
+			permit.GiveBack()
+			return nil, &Refusal{Step: "suspect", Again: now.Add(trialAgain)}
 		}
+		permit.trial = true
 	}
 	grant, ok := p.Breaker.Allow()
 	if !ok {
@@ -57,6 +60,43 @@ func (p *Pair) Acquire(now time.Time, tokens, maxInFlight int64) (*Permit, *Refu
 		return nil, &Refusal{Step: "breaker", Again: stamp(again)}
 	}
 	permit.grant = grant
+	return permit, nil
+}
+
+// AcquireTest takes what a neutral request needs: an in-flight slot and quota, and
+// unless it was ordered, which somebody does whatever the pair's state, the end of
+// throttle windows and the breaker's grant.
+func (p *Pair) AcquireTest(now time.Time, tokens, maxInFlight int64, ordered bool) (*Permit, *Refusal) {
+	permit, refusal := p.take(now, tokens, maxInFlight)
+	if refusal != nil || ordered {
+		return permit, refusal
+	}
+	for _, t := range []*Throttle{&p.Resource.Throttle, &p.Throttle} {
+		if until := t.Until(now.UnixNano()); !until.IsZero() {
+			permit.GiveBack()
+			return nil, &Refusal{Step: "throttled", Again: until}
+		}
+	}
+	grant, ok := p.Breaker.Test()
+	if !ok {
+		permit.GiveBack()
+		return nil, &Refusal{Step: "breaker", Again: p.Breaker.Due()}
+	}
+	permit.grant = grant
+	return permit, nil
+}
+
+// take takes an in-flight slot and quota.
+func (p *Pair) take(now time.Time, tokens, maxInFlight int64) (*Permit, *Refusal) {
+	if n := p.Resource.InFlight.Add(1); maxInFlight > 0 && n > maxInFlight {
+		p.Resource.InFlight.Add(-1)
+		return nil, &Refusal{Step: "load"}
+	}
+	permit := &Permit{pair: p, at: now}
+	if r := permit.takeQuota(now.UnixNano(), tokens); r != nil {
+		permit.Release()
+		return nil, r
+	}
 	return permit, nil
 }
 
@@ -116,38 +156,35 @@ func (p *Permit) GiveBack() {
 
 // Success ends the permit of a request that was served.
 func (p *Permit) Success() {
-	if p.end(true) {
+	if p.end() && p.grant != nil {
 		p.grant.Success()
 	}
 }
 
-// Failure ends the permit with a mark against the pair and returns the function
-// that takes the mark back.
-func (p *Permit) Failure() (takeBack func()) {
-	if !p.end(false) {
-		return func() {}
+// Failure ends the permit with a mark against the pair. Of a pair with many strikes
+// one mark is enough to open its breaker.
+func (p *Permit) Failure() {
+	if p.end() && p.grant != nil {
+		p.grant.Failure(p.pair.Suspicion.Many(p.at))
 	}
-	b := p.pair.Breaker
-	id := p.grant.Failure()
-	return func() { b.TakeBack(id) }
 }
 
 // Release ends the permit without a word about health. It does nothing after
 // another end, so it can be deferred.
 func (p *Permit) Release() {
-	if p.end(false) && p.grant != nil {
+	if p.end() && p.grant != nil {
 		p.grant.Neutral()
 	}
 }
 
-func (p *Permit) end(success bool) bool {
+func (p *Permit) end() bool {
 	if p.ended {
 		return false
 	}
 	p.ended = true
 	p.pair.Resource.InFlight.Add(-1)
-	for _, t := range p.probes {
-		t.EndProbe(p.at, success)
+	if p.trial {
+		p.pair.trial.Store(false)
 	}
 	return true
 }

@@ -82,5 +82,5 @@ func TestCauseOfASelectionThatFindsNothing(t *testing.T) {
 }
 
 func throttled(c *Candidate) {
-	c.Resource.Health.Throttle.Extend(now, time.Minute, time.Second, time.Hour)
+	c.Resource.Health.Throttle.Refused(now, now, time.Minute, time.Second, time.Hour, true)
 }

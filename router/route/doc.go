@@ -3,5 +3,5 @@
 // the rest. It only reads health and does no I/O.
 //
 // The order of the steps: subset, owner, boundary, requirements, price,
-// excluded, disabled, breaker, throttled, quota, load.
+// excluded, disabled, breaker, throttled, quota, suspect, load.
 package route

@@ -30,6 +30,7 @@ const (
 	StepBreaker      = "breaker"
 	StepThrottled    = "throttled"
 	StepQuota        = "quota"
+	StepSuspect      = "suspect"
 	StepLoad         = "load"
 )
 
@@ -39,6 +40,7 @@ type passed struct {
 	ceiling onceward.MicroUSD
 	output  int
 	strip   bool
+	suspect *health.Suspect // nil: none
 }
 
 // selection is one run of the steps.
@@ -51,6 +53,7 @@ type selection struct {
 	dropped []onceward.Dropped
 	again   time.Time
 	all     []*Candidate // of the model
+	doubted bool         // every candidate left is suspect
 	spared  int          // candidates that only their soft exclusion dropped
 }
 
@@ -87,13 +90,20 @@ func (t *Table) Select(req *onceward.RouteRequest, now time.Time) onceward.Decis
 					left = append(left, p)
 				}
 			}
+			left, busy := s.unsuspected(left)
 			if best, why := s.best(t.affinity, left); best != nil {
 				return onceward.Decision{Route: s.route(best, why), Dropped: s.dropped}
+			}
+			if busy {
+				return onceward.Decision{Dropped: s.dropped, RetryAt: s.again}
 			}
 		}
 	}
 	return onceward.Decision{Dropped: s.dropped, RetryAt: s.again}
 }
+
+// lookAgain is when a run looks again that was passed over for a suspicion.
+const lookAgain = 2 * time.Second
 
 // maxReason bounds a reason in bytes: a decision is part of the run's history.
 const maxReason = 200
@@ -157,6 +167,10 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 	if !s.included(c) || !s.healthy(c, p.output) {
 		return passed{}, false
 	}
+	if c.Health.Suspicion.Active() {
+		look := c.Health.Suspicion.Look(s.now)
+		p.suspect = &look
+	}
 	return p, true
 }
 
@@ -213,6 +227,7 @@ func (s *selection) healthy(c *Candidate, output int) bool {
 		return no(StepDisabled, "since "+clock(d.Since)+": "+d.Reason, d.Until, d.Class)
 	}
 	if ok, again := ph.Breaker.Peek(at); !ok {
+		ph.Wanted.Store(at)
 		return no(StepBreaker, ph.Breaker.State(at)+", again at "+clock(time.Unix(0, again)), time.Unix(0, again), onceward.ClassOverloaded)
 	}
 	for _, t := range [...]*health.Throttle{&rh.Throttle, &ph.Throttle} {
@@ -235,6 +250,9 @@ func (s *selection) healthy(c *Candidate, output int) bool {
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 func (s *selection) route(p *passed, why string) *onceward.Route {
+	if s.doubted {
+		why = "suspect, no other left"
+	}
 	if s.soft {
 		for i := range s.req.Excluded {
 			if e := &s.req.Excluded[i]; e.Resource == p.Name && e.Soft && e.Turn == s.req.Turn && (e.Model == "" || e.Model == p.Model) {

@@ -23,7 +23,7 @@ func candidate(name, model string, change ...func(*Candidate)) *Candidate {
 		Model:    model, Deployment: model + "-1", Price: onceward.Price{Input: 1_000_000, CachedInput: 100_000, Output: 10_000_000},
 		Capability: onceward.Capability{MaxInputTokens: 100_000, MaxOutputTokens: 10_000, ToolCalling: true, StrictSchema: true},
 		Health: health.NewPair(h, health.BreakerSettings{
-			Failures: 5, Consecutive: 1, Window: time.Minute, OpenFor: time.Minute, Lease: time.Minute}),
+			Failures: 5, Consecutive: 1, Window: time.Minute, OpenFor: time.Minute}),
 	}
 	for _, f := range change {
 		f(c)
@@ -78,10 +78,12 @@ func TestEachStepDropsWithItsReason(t *testing.T) {
 			c.Health.Switch.Disable(health.Disabled{Reason: "gone", Since: now, Until: now.Add(time.Hour)})
 		}, step: StepDisabled, reason: "gone", again: true},
 		"breaker":                  {a: open, step: StepBreaker, reason: "open", again: true},
-		"throttled resource":       {a: func(c *Candidate) { c.Resource.Health.Throttle.Extend(now, time.Minute, 0, time.Hour) }, step: StepThrottled, reason: "until", again: true},
-		"throttled pair":           {a: func(c *Candidate) { c.Health.Throttle.Extend(now, time.Minute, 0, time.Hour) }, step: StepThrottled, reason: "until", again: true},
+		"throttled resource":       {a: func(c *Candidate) { c.Resource.Health.Throttle.Refused(now, now, time.Minute, 0, time.Hour, true) }, step: StepThrottled, reason: "until", again: true},
+		"throttled pair":           {a: func(c *Candidate) { c.Health.Throttle.Refused(now, now, time.Minute, 0, time.Hour, true) }, step: StepThrottled, reason: "until", again: true},
 		"quota":                    {a: func(c *Candidate) { drain(&c.Resource.Health.Requests) }, step: StepQuota, reason: "do not fit until", again: true},
 		"quota by headers":         {a: func(c *Candidate) { drain(&c.Health.Tokens) }, step: StepQuota, reason: "1164 tokens", again: true},
+		"suspect":                  {a: suspect(1), step: StepSuspect, reason: "after server_error, 1 strikes, avoided until"},
+		"suspect on trial":         {a: onTrial, step: StepSuspect, reason: "its one request is in flight", again: true},
 		"load":                     {a: func(c *Candidate) { c.MaxInFlight = 3; c.Resource.Health.InFlight.Store(3) }, step: StepLoad, reason: "3 requests in flight", again: true},
 		"warm but above its share": {a: func(c *Candidate) { c.Resource.Health.InFlight.Store(1000) }, ask: func(r *onceward.RouteRequest) { r.Warm = "a" }, step: StepLoad, reason: "its share"},
 	} {
@@ -102,7 +104,7 @@ func TestEachStepDropsWithItsReason(t *testing.T) {
 				t.Errorf("dropped %+v", got)
 			}
 			b.Resource.Health.Switch.Disable(health.Disabled{Reason: "off", Since: now})
-			if name == "warm but above its share" || name == "excluded in this turn" {
+			if name == "warm but above its share" || name == "excluded in this turn" || name == "suspect" {
 				return // a is a candidate again when nothing else is left
 			}
 			d = NewTable([]*Candidate{a, b}, true).Select(req, now)
@@ -119,7 +121,70 @@ func exclude(e onceward.ExcludedRoute) func(*onceward.RouteRequest) {
 
 func open(c *Candidate) {
 	if g, ok := c.Health.Breaker.Allow(); ok {
-		g.Failure()
+		g.Failure(false)
+	}
+}
+
+func suspect(strikes int) func(*Candidate) {
+	return func(c *Candidate) {
+		for i := range strikes {
+			c.Health.Suspicion.Fail(now, fmt.Sprint("run ", i), onceward.ClassServerError)
+		}
+	}
+}
+
+// onTrial makes a pair of many strikes whose avoidance is over, and whose one request
+// is out.
+func onTrial(c *Candidate) {
+	for i := range 3 {
+		c.Health.Suspicion.Fail(now.Add(-time.Minute), fmt.Sprint("run ", i), onceward.ClassServerError)
+	}
+	if _, refusal := c.Health.Acquire(now, 1, 0); refusal != nil {
+		panic(refusal.Step)
+	}
+}
+
+func TestSuspicionIsIgnoredWhereNothingElseIsLeft(t *testing.T) {
+	other := func(c *Candidate) { c.Boundary = "elsewhere" }
+	for name, c := range map[string]struct {
+		all     []*Candidate
+		models  []string
+		reads   string // a boundary of the run's reasoning
+		want    string // resource/model
+		reason  string
+		dropped int
+		again   bool
+	}{
+		"a sole suspect":                {all: []*Candidate{candidate("a", "m", suspect(9))}, want: "a/m", reason: "suspect, no other left"},
+		"all suspect":                   {all: []*Candidate{candidate("a", "m", suspect(2)), candidate("b", "m", suspect(2))}, want: "?/m", reason: "suspect, no other left"},
+		"never for a fallback model":    {all: []*Candidate{candidate("a", "m", suspect(2)), candidate("b", "n")}, models: []string{"m", "n"}, want: "a/m"},
+		"never to strip reasoning":      {all: []*Candidate{candidate("a", "m", suspect(2)), candidate("b", "m", other)}, reads: "a", want: "a/m"},
+		"another of the boundary":       {all: []*Candidate{candidate("a", "m", suspect(2)), candidate("b", "m", func(c *Candidate) { c.Boundary = "a" })}, reads: "a", want: "b/m", dropped: 1},
+		"many strikes, one is out":      {all: []*Candidate{candidate("a", "m", onTrial)}, dropped: 1, again: true},
+		"and no fallback model for it":  {all: []*Candidate{candidate("a", "m", onTrial), candidate("b", "n")}, models: []string{"m", "n"}, dropped: 1, again: true},
+		"one out, another suspect":      {all: []*Candidate{candidate("a", "m", onTrial), candidate("b", "m", suspect(1))}, want: "b/m", reason: "suspect", dropped: 1},
+		"an acquitted one is as others": {all: []*Candidate{candidate("a", "m", suspect(1), func(c *Candidate) { c.Health.Suspicion.Acquit(now) })}, want: "a/m", reason: "only candidate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := ask()
+			if c.models != nil {
+				req.Models = c.models
+			}
+			if c.reads != "" {
+				req.Boundaries = []string{c.reads}
+			}
+			d := NewTable(c.all, true).Select(req, now)
+			if c.want == "" {
+				if d.Route != nil || d.RetryAt.After(now) != c.again || d.RetryAt.Sub(now) > 15*time.Second || len(d.Dropped) != c.dropped {
+					t.Errorf("decision %+v", d)
+				}
+				return
+			}
+			if d.Route == nil || len(d.Dropped) != c.dropped || !strings.Contains(d.Route.Reason, c.reason) ||
+				strings.Replace(c.want, "?", d.Route.Resource, 1) != d.Route.Resource+"/"+d.Route.Model {
+				t.Errorf("route %+v, dropped %+v", d.Route, d.Dropped)
+			}
+		})
 	}
 }
 

@@ -2,7 +2,6 @@ package router_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -40,9 +39,9 @@ func TestTestOfADisabledResource(t *testing.T) {
 				t.Fatal(err)
 			}
 			changes = 0
-			err = r.Test(context.Background(), "A", "")
-			if c.want == "" && err != nil || c.want != "" && !errors.Is(err, &onceward.Failure{Class: c.want}) {
-				t.Errorf("error %v, want class %q", err, c.want)
+			test, err := r.Test(context.Background(), "A", "", 0)
+			if err != nil || test.Class != c.want || test.Passed != (c.want == "") {
+				t.Errorf("%+v, %v, want class %q", test, err, c.want)
 			}
 			if n := pool.Attempts(); n != 1 {
 				t.Errorf("%d requests, want 1", n)
