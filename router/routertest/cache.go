@@ -64,7 +64,7 @@ func (x *exchange) cached(req Request, as sent) bool {
 // is sent: a client that asks again at once must find it. What was spoilt by a
 // fault is passed on but not kept.
 func (x *exchange) cache(f *activeFault, contentType string, body []byte) {
-	if x.gate == nil || slices.Contains([]FaultKind{FaultFailed, FaultErrorEvent, FaultNoTerminal, FaultBrokenEvent, FaultTwoTerminals, FaultCutBytes}, f.Kind) {
+	if x.gate == nil || slices.Contains([]FaultKind{FaultFailed, FaultErrorEvent, FaultNoTerminal, FaultBrokenEvent, FaultTwoTerminals}, f.Kind) {
 		return
 	}
 	x.gate.answers.put(x.gateKey, keptAnswer{contentType, slices.Clone(body)})

@@ -115,22 +115,23 @@ func TestNeutralRequestLeavesNoState(t *testing.T) {
 func TestNeutralRequestsAreCountedAndShownApart(t *testing.T) {
 	t.Parallel()
 	p := start(t, routertest.Model{}, routertest.Resource{Name: "B"}, routertest.Resource{Name: "A"})
-	var runs, neutrals []int
+	var runs, neutrals, events []int
 	p.OnRequest(func(r routertest.Request) { runs = append(runs, r.Seq) })
 	p.OnDone(func(r routertest.Request) {
 		if r.Neutral {
 			t.Error("OnDone was called for a neutral request")
 		}
 	})
+	p.OnEvent(func(r routertest.Request, _ routertest.Event) { events = append(events, r.Seq) })
 	p.OnNeutral(func(r routertest.Request) { neutrals = append(neutrals, r.Seq) })
 	a, b := p.Resource("A"), p.Resource("B")
-	post(t, a, neutralAsk(), neutral...)
+	post(t, a, streamed(neutralAsk()), neutral...)
 	post(t, a, ask(user("one")))
 	post(t, b, with(neutralAsk(), "model", "n"), neutral...)
 	post(t, b, ask(user("two")), routertest.NeutralHeader, "true") // marks nothing
 	post(t, a, neutralAsk(), neutral...)
-	if !slices.Equal(runs, []int{1, 2}) || !slices.Equal(neutrals, []int{1, 2, 3}) {
-		t.Errorf("hooks saw runs %v and neutrals %v", runs, neutrals)
+	if !slices.Equal(runs, []int{1, 2}) || !slices.Equal(neutrals, []int{1, 2, 3}) || len(events) != 0 {
+		t.Errorf("hooks saw runs %v, neutrals %v, events of %v", runs, neutrals, events)
 	}
 	var order []string
 	for i, r := range p.Traffic() {
@@ -170,6 +171,7 @@ func TestNeutralsDoNotUseUpWhatIsMeantForRuns(t *testing.T) {
 	}{
 		"always":           {fail, []int{500, 500}, []int{500, 500, 500}, []int{500, 500, 500}},
 		"once":             {fail.For(1), []int{500, 200}, []int{500, 200, 200}, []int{200, 200, 200}},
+		"once, by a run":   {fail.For(1), nil, []int{500, 200}, []int{200, 200}},
 		"twice":            {fail.For(2), []int{500, 500}, []int{500, 500, 200}, []int{200, 200, 200}},
 		"the second":       {fail.OnNth(2), []int{200, 200}, []int{200, 500, 200}, []int{200, 200, 200}},
 		"a third of each":  {fail.ShareOf(1, 3), []int{200, 200}, []int{200, 200, 500}, []int{500, 200, 200}},
