@@ -1,6 +1,7 @@
 package routertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -154,4 +155,37 @@ func notDecryptable(it Item, content string) *apiError {
 		subject = "for item " + it.ID
 	}
 	return badRequest("", "invalid_encrypted_content", "The encrypted content %s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", subject)
+}
+
+// usualBody is what the real API sends with a status.
+func usualBody(status int) string {
+	e := &apiError{typ: "invalid_request_error"}
+	switch status {
+	case 401:
+		e.code, e.message = "invalid_api_key", "Incorrect API key provided: ***. You can find your API key at https://platform.openai.com/account/api-keys."
+	case 402:
+		e.typ, e.code, e.message = "billing_error", "insufficient_credits", "Insufficient credits. Add more credits to continue."
+	case 403:
+		e.code, e.message = "forbidden", "You have insufficient permissions for this operation."
+	case 404:
+		return string(modelNotFound(DialectAzure, "").body())
+	case 408:
+		e.typ, e.code, e.message = "timeout", "request_timeout", "The request timed out."
+	case 429:
+		e.typ, e.code, e.message = "tokens", "rate_limit_exceeded", "Rate limit reached for tokens per min (TPM). Please try again in 1s."
+	case 503, 529:
+		e.typ, e.code, e.message = "server_error", "server_is_overloaded", "Our servers are currently overloaded. Please try again later."
+	default:
+		if status >= 500 {
+			e.typ, e.code, e.message = "server_error", "server_error", "The server had an error while processing your request. Sorry about that!"
+		} else {
+			e.message = "The request is not valid."
+		}
+	}
+	return string(e.body())
+}
+
+func looksLikeJSON(body string) bool {
+	b := bytes.TrimSpace([]byte(body))
+	return json.Valid(b) && len(b) > 0 && (b[0] == '{' || b[0] == '[')
 }

@@ -23,10 +23,14 @@ const maxAwait = 5 * time.Minute
 //	PUT    /_control/faults                    replace all by an array
 //	DELETE /_control/faults[?id=ID]            remove one or all
 //	POST   /_control/release[?id=ID]           let go what hangs
-//	GET    /_control/requests[?resource=&since=SEQ]
+//	GET    /_control/requests[?of=&resource=&since=SEQ]
 //	DELETE /_control/requests                  forget what was recorded
-//	GET    /_control/await?[resource=&count=&events=&done=true&since=SEQ&timeout=10s]
+//	GET    /_control/counts                    Pool.Counts
+//	GET    /_control/await?[of=&resource=&count=&events=&done=true&since=SEQ&timeout=10s]
 //	PUT    /_control/model[?resource=]         replace the model
+//
+// of is runs, which it is when left out, neutrals, or all: then both come in the
+// order of their arrival, and since is a request's order instead of its seq.
 //
 // await answers when a request matches: the count-th of its resource (pool
 // when none is named) after since, with at least that many events flushed, and
@@ -60,6 +64,7 @@ func (p *Pool) ControlHandler() http.Handler {
 		writeJSON(w, 200, map[string]bool{"released": p.Release(r.URL.Query().Get("id"))})
 	})
 	mux.HandleFunc("GET /_control/requests", p.controlRequests)
+	mux.HandleFunc("GET /_control/counts", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, 200, p.Counts()) })
 	mux.HandleFunc("DELETE /_control/requests", func(w http.ResponseWriter, _ *http.Request) {
 		p.ForgetRequests()
 		writeJSON(w, 200, map[string]bool{"forgotten": true})
@@ -120,11 +125,38 @@ func (p *Pool) controlFaults(w http.ResponseWriter, r *http.Request, set func(..
 }
 
 func (p *Pool) controlRequests(w http.ResponseWriter, r *http.Request) {
+	of, err := sortOf(r)
+	if err != nil {
+		controlError(w, 400, err)
+		return
+	}
 	since, _ := strconv.Atoi(r.URL.Query().Get("since"))
 	resource := r.URL.Query().Get("resource")
 	writeJSON(w, 200, p.rec.list(func(q *Request) bool {
-		return q.Seq > since && (resource == "" || q.Resource == resource)
+		return of.holds(q.Neutral) && of.place(*q) > since && (resource == "" || q.Resource == resource)
 	}))
+}
+
+// sortOf reads the parameter of; the sort of all requests is the empty one.
+func sortOf(r *http.Request) (Sort, error) {
+	switch of := r.URL.Query().Get("of"); of {
+	case "", string(Runs):
+		return Runs, nil
+	case string(Neutrals):
+		return Neutrals, nil
+	case "all":
+		return "", nil
+	default:
+		return "", fmt.Errorf("of must be runs, neutrals or all, not %q", of)
+	}
+}
+
+// place is the number of a request among those of the sort.
+func (s Sort) place(r Request) int {
+	if s == "" {
+		return r.Order
+	}
+	return r.Seq
 }
 
 func (p *Pool) controlAwait(w http.ResponseWriter, r *http.Request) {
@@ -135,16 +167,21 @@ func (p *Pool) controlAwait(w http.ResponseWriter, r *http.Request) {
 		controlError(w, 400, fmt.Errorf("timeout must be a duration up to %s", maxAwait))
 		return
 	}
+	of, err := sortOf(r)
+	if err != nil {
+		controlError(w, 400, err)
+		return
+	}
 	count, events, since := max(1, number("count")), number("events"), number("since")
 	resource, done := q.Get("resource"), q.Get("done") == "true"
 	seen := map[int]bool{}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	req, err := p.Await(ctx, func(req Request) bool { // called under one lock
-		if !req.isAttempt() || req.Seq <= since || (resource != "" && req.Resource != resource) || req.Outcome.Events < events || (done && !req.Outcome.Done) {
+	req, err := p.await(ctx, of, func(req Request) bool { // called under one lock
+		if !(req.Neutral || req.isAttempt()) || of.place(req) <= since || (resource != "" && req.Resource != resource) || req.Outcome.Events < events || (done && !req.Outcome.Done) {
 			return false
 		}
-		seen[req.Seq] = true
+		seen[req.Order] = true
 		return len(seen) >= count
 	})
 	if err != nil {

@@ -1,7 +1,6 @@
 package routertest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,11 +31,16 @@ const (
 	FaultNull FaultKind = "null"
 	// FaultObject answers 200 with the body {}.
 	FaultObject FaultKind = "object"
-	// FaultHTML answers 200 with a text/html page, or Body.
+	// FaultHTML answers Status (0: 200) with a text/html page, or Body, as a
+	// proxy or a firewall before the API does: without the API's headers.
 	FaultHTML FaultKind = "html"
 	// FaultSlow does nothing but its Delay and EventDelay; another fault may
 	// act on the same request.
 	FaultSlow FaultKind = "slow"
+	// FaultCache is a caching gateway before the resource and all other faults
+	// but slow: a body that is equal to one that was answered well gets the same
+	// answer, whatever its headers say, unless HonourNoCache.
+	FaultCache FaultKind = "cache"
 )
 
 // Faults of the answer: the request was checked and the model has answered.
@@ -74,13 +78,22 @@ const (
 	FaultBrokenArguments FaultKind = "broken_arguments"
 )
 
-var edgeFaults = []FaultKind{FaultStatus, FaultHang, FaultHangHeaders, FaultReset, FaultClose, FaultEmpty, FaultNull, FaultObject, FaultHTML, FaultSlow}
+var edgeFaults = []FaultKind{FaultStatus, FaultHang, FaultHangHeaders, FaultReset, FaultClose, FaultEmpty, FaultNull, FaultObject, FaultHTML}
+
+// besideFaults act beside another fault on the same request.
+var besideFaults = []FaultKind{FaultSlow, FaultCache}
 
 var answerFaults = []FaultKind{FaultHangEvents, FaultCutEvents, FaultCutBytes, FaultProse, FaultFailed, FaultIncomplete, FaultErrorEvent, FaultNoTerminal, FaultTwoTerminals, FaultBrokenEvent, FaultJSON, FaultNoUsage, FaultNoOutput, FaultBrokenArguments}
 
 // Fault makes requests fail. It acts on requests for a model response, after
 // the key was checked. Without conditions it acts on every such request of
 // every resource until it is removed. A value that was set is not changed.
+//
+// Neutral requests meet the same faults, unless Only says otherwise: a resource
+// without money refuses its tests as well. They are counted apart, so that a
+// test of health neither uses up nor puts off what is meant for a run. Of the
+// counts, Share holds for each sort by itself; Nth is about runs alone; and with
+// Times a neutral is met while runs still are, at most Times neutrals in all.
 type Fault struct {
 	// ID names the fault for removal; empty: one is given.
 	ID   string    `json:"id,omitempty"`
@@ -92,10 +105,14 @@ type Fault struct {
 	// pool's lock: it must be quick and must not call the pool.
 	Match Match              `json:"match,omitzero"`
 	When  func(Request) bool `json:"-"`
+	// Only leaves requests of the other sort alone; empty: it acts on both.
+	Only Sort `json:"only,omitempty"`
 	// Nth acts only on the n-th chosen request, counted from 1; 0: on all.
 	Nth int `json:"nth,omitempty"`
 	// Times is how often it acts before all is well again; 0: without end.
 	Times int `json:"times,omitempty"`
+	// Share acts on a part of the chosen requests only; zero: on all.
+	Share Share `json:"share,omitzero"`
 
 	Status      int               `json:"status,omitempty"`
 	Body        string            `json:"body,omitempty"`
@@ -108,6 +125,8 @@ type Fault struct {
 	// Flat makes error_event carry code and message at its top level instead
 	// of inside an error object.
 	Flat bool `json:"flat,omitempty"`
+	// HonourNoCache makes the cache pass requests with Cache-Control: no-cache.
+	HonourNoCache bool `json:"honour_no_cache,omitempty"`
 	// RST makes the cut faults reset the connection instead of closing it.
 	RST bool `json:"rst,omitempty"`
 	// Delay is waited before the fault acts, EventDelay before each event of
@@ -159,26 +178,13 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// FailWith answers with a status; an empty body becomes the usual one.
-func FailWith(status int, body string) Fault {
-	return Fault{Kind: FaultStatus, Status: status, Body: body}
-}
-
-// For returns a copy that acts n times and then lets requests pass.
-func (f Fault) For(n int) Fault { f.Times = n; return f }
-
-// On returns a copy for one resource.
-func (f Fault) On(resource string) Fault { f.Resource = resource; return f }
-
-// OnNth returns a copy that acts on the n-th chosen request only.
-func (f Fault) OnNth(n int) Fault { f.Nth = n; return f }
-
 type activeFault struct {
 	Fault
-	match       *matcher
-	seen, fired int
-	released    chan struct{}
-	once        sync.Once
+	match          *matcher
+	runs, neutrals tally
+	answers        answers // of a cache
+	released       chan struct{}
+	once           sync.Once
 }
 
 func (a *activeFault) release() { a.once.Do(func() { close(a.released) }) }
@@ -193,14 +199,20 @@ type faultSet struct {
 func newFaultSet(p *Pool) *faultSet { return &faultSet{pool: p} }
 
 func (fs *faultSet) check(f Fault) (*activeFault, error) {
-	if !slices.Contains(edgeFaults, f.Kind) && !slices.Contains(answerFaults, f.Kind) {
+	if !slices.Contains(slices.Concat(edgeFaults, besideFaults, answerFaults), f.Kind) {
 		return nil, fmt.Errorf("fault %q: unknown kind %q", f.ID, f.Kind)
 	}
 	if f.Resource != "" && fs.pool.byName[f.Resource] == nil {
 		return nil, fmt.Errorf("fault %q: no resource %q", f.ID, f.Resource)
 	}
-	if f.Kind == FaultStatus && (f.Status < 200 || f.Status > 599) {
+	if (f.Kind == FaultStatus || f.Kind == FaultHTML && f.Status != 0) && (f.Status < 200 || f.Status > 599) {
 		return nil, fmt.Errorf("fault %q: status %d", f.ID, f.Status)
+	}
+	if f.Only != "" && f.Only != Runs && f.Only != Neutrals {
+		return nil, fmt.Errorf("fault %q: only %q", f.ID, f.Only)
+	}
+	if s := f.Share; s.Fail < 0 || s.Fail > s.Of || s.Of > 0 && (s.Fail == 0 || f.Nth > 0) {
+		return nil, fmt.Errorf("fault %q: a share of %d in %d, and nth %d", f.ID, s.Fail, s.Of, f.Nth)
 	}
 	if f.Nth < 0 || f.Times < 0 || f.AfterEvents < 0 || f.AfterBytes < 0 || f.Delay < 0 || f.EventDelay < 0 {
 		return nil, fmt.Errorf("fault %q: a count or delay is negative", f.ID)
@@ -291,26 +303,20 @@ func (p *Pool) Release(id string) bool {
 }
 
 // pick returns the first fault of the kinds that acts on the request, and
-// counts it. Slow faults are asked for by themselves: they go with others.
-func (fs *faultSet) pick(req Request, kinds []FaultKind, slow bool) *activeFault {
+// counts it.
+func (fs *faultSet) pick(req Request, as sent, kinds []FaultKind) *activeFault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, a := range fs.list {
-		if !slices.Contains(kinds, a.Kind) || (a.Kind == FaultSlow) != slow {
+		if !slices.Contains(kinds, a.Kind) || !a.Only.holds(req.Neutral) || (a.Resource != "" && a.Resource != req.Resource) {
 			continue
 		}
-		if (a.Resource != "" && a.Resource != req.Resource) || (a.Times > 0 && a.fired >= a.Times) {
+		if _, ok := a.match.match(req, as); !ok || (a.When != nil && !a.When(req)) {
 			continue
 		}
-		if _, ok := a.match.match(req); !ok || (a.When != nil && !a.When(req)) {
-			continue
+		if a.due(req.Neutral) {
+			return a
 		}
-		a.seen++
-		if a.Nth > 0 && a.seen != a.Nth {
-			continue
-		}
-		a.fired++
-		return a
 	}
 	return nil
 }
@@ -324,37 +330,4 @@ func (p *Pool) hang(x *exchange, a *activeFault) bool {
 	case <-p.done:
 	}
 	return false
-}
-
-// usualBody is what the real API sends with a status.
-func usualBody(status int) string {
-	e := &apiError{typ: "invalid_request_error"}
-	switch status {
-	case 401:
-		e.code, e.message = "invalid_api_key", "Incorrect API key provided: ***. You can find your API key at https://platform.openai.com/account/api-keys."
-	case 402:
-		e.typ, e.code, e.message = "billing_error", "insufficient_credits", "Insufficient credits. Add more credits to continue."
-	case 403:
-		e.code, e.message = "forbidden", "You have insufficient permissions for this operation."
-	case 404:
-		return string(modelNotFound(DialectAzure, "").body())
-	case 408:
-		e.typ, e.code, e.message = "timeout", "request_timeout", "The request timed out."
-	case 429:
-		e.typ, e.code, e.message = "tokens", "rate_limit_exceeded", "Rate limit reached for tokens per min (TPM). Please try again in 1s."
-	case 503, 529:
-		e.typ, e.code, e.message = "server_error", "server_is_overloaded", "Our servers are currently overloaded. Please try again later."
-	default:
-		if status >= 500 {
-			e.typ, e.code, e.message = "server_error", "server_error", "The server had an error while processing your request. Sorry about that!"
-		} else {
-			e.message = "The request is not valid."
-		}
-	}
-	return string(e.body())
-}
-
-func looksLikeJSON(body string) bool {
-	b := bytes.TrimSpace([]byte(body))
-	return json.Valid(b) && len(b) > 0 && (b[0] == '{' || b[0] == '[')
 }

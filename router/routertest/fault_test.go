@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -310,7 +311,8 @@ func TestWrongFaultsAreRefused(t *testing.T) {
 
 func TestFaultKeepsItsMeaningThroughJSON(t *testing.T) {
 	t.Parallel()
-	in := routertest.Fault{ID: "x", Kind: routertest.FaultSlow, Delay: 1500 * time.Millisecond, EventDelay: 20 * time.Millisecond, Match: routertest.Match{Turn: routertest.At(0)}}
+	in := routertest.Fault{ID: "x", Kind: routertest.FaultSlow, Delay: 1500 * time.Millisecond, EventDelay: 20 * time.Millisecond, Match: routertest.Match{Turn: routertest.At(0), Marker: "m", Header: map[string]string{"X-Worker": "1"}, Key: "k", BytesAbove: 1, OutputAbove: 2, OutputBelow: 3},
+		Only: routertest.Neutrals, Share: routertest.Share{Fail: 2, Of: 5}, HonourNoCache: true}
 	data, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +321,7 @@ func TestFaultKeepsItsMeaningThroughJSON(t *testing.T) {
 	if err := json.Unmarshal(data, &out); err != nil {
 		t.Fatal(err)
 	}
-	if out.Delay != in.Delay || out.EventDelay != in.EventDelay || out.Match.Turn == nil || *out.Match.Turn != 0 {
+	if !reflect.DeepEqual(in, out) {
 		t.Errorf("%s became %+v", data, out)
 	}
 }

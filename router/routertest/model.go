@@ -39,31 +39,6 @@ type Rule struct {
 	ReplyFunc func(Request) []Out `json:"-"`
 }
 
-// Match is a declarative condition on a request; what is zero is not looked
-// at. Texts are regular expressions. It is used by rules and by faults.
-type Match struct {
-	// Turn is the number of call outputs in the input; see At.
-	Turn *int `json:"turn,omitempty"`
-	// Model is the requested model.
-	Model string `json:"model,omitempty"`
-	// FirstUser and LastUser are matched against those user messages.
-	FirstUser string `json:"first_user,omitempty"`
-	LastUser  string `json:"last_user,omitempty"`
-	// LastOutputOf is the name of the tool whose output comes last.
-	LastOutputOf string `json:"last_output_of,omitempty"`
-	// LastOutput is matched against that output.
-	LastOutput string `json:"last_output,omitempty"`
-	// Instructions is matched against the instructions.
-	Instructions string `json:"instructions,omitempty"`
-	// Tool must be among the offered tools.
-	Tool string `json:"tool,omitempty"`
-	// Stream, when set, must equal the request's.
-	Stream *bool `json:"stream,omitempty"`
-}
-
-// At makes the value of Match.Turn.
-func At(turn int) *int { return &turn }
-
 // Out is one output item; exactly one of its fields is set. Texts may hold
 // placeholders: ${user.1} (group 1 of the rule's last_user, else first_user,
 // expression), ${output.get_order.amount_cents} (a key of the last output of
@@ -147,9 +122,9 @@ func compile(m Model) (*compiled, error) {
 }
 
 // reply returns the output of the first rule that matches.
-func (c *compiled) reply(req Request) ([]Out, bool) {
+func (c *compiled) reply(req Request, as sent) ([]Out, bool) {
 	for _, r := range c.rules {
-		groups, ok := r.match.match(req)
+		groups, ok := r.match.match(req, as)
 		if !ok || (r.WhenFunc != nil && !r.WhenFunc(req)) {
 			continue
 		}
@@ -168,59 +143,6 @@ func (c *compiled) reply(req Request) ([]Out, bool) {
 		return outs, true
 	}
 	return nil, false
-}
-
-type matcher struct {
-	m  Match
-	re map[string]*regexp.Regexp
-}
-
-func (m Match) compile() (*matcher, error) {
-	c := &matcher{m: m, re: map[string]*regexp.Regexp{}}
-	for key, expr := range map[string]string{
-		"first_user": m.FirstUser, "last_user": m.LastUser, "last_output": m.LastOutput, "instructions": m.Instructions,
-	} {
-		if expr == "" {
-			continue
-		}
-		re, err := regexp.Compile(expr)
-		if err != nil {
-			return nil, fmt.Errorf("match %s: %w", key, err)
-		}
-		c.re[key] = re
-	}
-	return c, nil
-}
-
-// match returns the groups of the user expression when everything holds.
-func (c *matcher) match(req Request) (groups []string, ok bool) {
-	m := c.m
-	tool, output, _ := req.LastOutput()
-	switch {
-	case m.Turn != nil && *m.Turn != req.Turn(),
-		m.Model != "" && m.Model != req.Body.Model,
-		m.LastOutputOf != "" && m.LastOutputOf != tool,
-		m.Tool != "" && !req.HasTool(m.Tool),
-		m.Stream != nil && *m.Stream != req.Body.Stream:
-		return nil, false
-	}
-	for _, t := range []struct{ key, text string }{
-		{"first_user", req.FirstUser()}, {"last_user", req.LastUser()},
-		{"last_output", output}, {"instructions", str(req.Body.Instructions)},
-	} {
-		re := c.re[t.key]
-		if re == nil {
-			continue
-		}
-		g := re.FindStringSubmatch(t.text)
-		if g == nil {
-			return nil, false
-		}
-		if strings.HasSuffix(t.key, "_user") {
-			groups = g
-		}
-	}
-	return groups, true
 }
 
 var placeholder = regexp.MustCompile(`\$\{[^{}]+\}`)

@@ -25,10 +25,10 @@ type waiter struct {
 type recorder struct {
 	mu       sync.Mutex
 	reqs     []*Request
-	seq      int
-	nth      map[string]int
-	keep     int // records
-	keepRaw  int // bytes of bodies
+	order    int            // of the newest request
+	nth      map[string]int // by sort, and by sort and resource
+	keep     int            // records
+	keepRaw  int            // bytes of bodies
 	rawBytes int
 	oldest   int // index of the oldest record that still has its body
 	waiters  map[*waiter]struct{}
@@ -36,6 +36,7 @@ type recorder struct {
 	received map[int]func(Request)
 	events   map[int]func(Request, Event)
 	finished map[int]func(Request)
+	neutral  map[int]func(Request) // received neutral requests
 }
 
 func newRecorder(keep, keepRaw int) *recorder {
@@ -47,15 +48,22 @@ func newRecorder(keep, keepRaw int) *recorder {
 		received: map[int]func(Request){},
 		events:   map[int]func(Request, Event){},
 		finished: map[int]func(Request){},
+		neutral:  map[int]func(Request){},
 	}
 }
 
 // add numbers the request, keeps it and runs the hooks before it is answered.
 func (c *recorder) add(r Request) *Request {
 	c.mu.Lock()
-	c.seq++
-	c.nth[r.Resource]++
-	r.Seq, r.Nth = c.seq, c.nth[r.Resource]
+	c.order++
+	sort := Runs
+	if r.Neutral {
+		sort = Neutrals
+	}
+	of := string(sort)
+	c.nth[of]++
+	c.nth[of+"/"+r.Resource]++
+	r.Order, r.Seq, r.Nth = c.order, c.nth[of], c.nth[of+"/"+r.Resource]
 	rec := &r
 	c.reqs = append(c.reqs, rec)
 	c.rawBytes += len(r.Raw)
@@ -72,6 +80,9 @@ func (c *recorder) add(r Request) *Request {
 		c.oldest = max(0, c.oldest-1)
 	}
 	hooks := values(c.received)
+	if r.Neutral {
+		hooks = values(c.neutral)
+	}
 	snap := *rec
 	c.tell(snap)
 	c.mu.Unlock()
@@ -101,6 +112,9 @@ func (c *recorder) tell(snap Request) {
 
 func (c *recorder) flushed(rec *Request, typ string) {
 	snap := c.change(rec, func(r *Request) { r.Outcome.Events++ })
+	if snap.Neutral {
+		return
+	}
 	c.mu.Lock()
 	hooks := values(c.events)
 	c.mu.Unlock()
@@ -111,6 +125,9 @@ func (c *recorder) flushed(rec *Request, typ string) {
 
 func (c *recorder) finish(rec *Request) {
 	snap := c.change(rec, func(r *Request) { r.Outcome.Done = true })
+	if snap.Neutral {
+		return
+	}
 	c.mu.Lock()
 	hooks := values(c.finished)
 	c.mu.Unlock()
@@ -140,31 +157,34 @@ func (c *recorder) list(keep func(*Request) bool) []Request {
 	return out
 }
 
-// Requests returns every request the pool has received, oldest first.
+// Requests returns every request the pool has received but the neutral ones,
+// oldest first.
 func (p *Pool) Requests() []Request {
-	return p.rec.list(func(*Request) bool { return true })
+	return p.rec.list(func(r *Request) bool { return !r.Neutral })
 }
 
-// Requests returns every request this resource has received, oldest first.
+// Requests returns every request this resource has received but the neutral
+// ones, oldest first.
 func (s *Server) Requests() []Request {
-	return s.pool.rec.list(func(r *Request) bool { return r.Resource == s.cfg.Name })
+	return s.pool.rec.list(func(r *Request) bool { return !r.Neutral && r.Resource == s.cfg.Name })
 }
 
 // Attempts counts the requests for a model response (POST .../responses or
-// .../chat/completions) that this resource has received.
+// .../chat/completions) that this resource has received, neutral ones left out.
 func (s *Server) Attempts() int {
 	return len(s.pool.rec.list(func(r *Request) bool {
 		return r.Resource == s.cfg.Name && r.isAttempt()
 	}))
 }
 
-// Attempts counts the requests for a model response over all resources.
+// Attempts counts the requests for a model response over all resources, neutral
+// ones left out.
 func (p *Pool) Attempts() int {
 	return len(p.rec.list((*Request).isAttempt))
 }
 
 func (r *Request) isAttempt() bool {
-	return r.Method == "POST" && (hasSuffixPath(r.Path, "responses") || hasSuffixPath(r.Path, "chat/completions"))
+	return !r.Neutral && r.Method == "POST" && (hasSuffixPath(r.Path, "responses") || hasSuffixPath(r.Path, "chat/completions"))
 }
 
 // ForgetRequests drops what was recorded; sequence numbers go on.
@@ -175,10 +195,15 @@ func (p *Pool) ForgetRequests() {
 }
 
 // Await returns the first request, already recorded or still to come, for
-// which pred is true. pred sees a request when it arrives, after each event
+// which pred is true; neutral requests are passed over. pred sees a request when it arrives, after each event
 // that was flushed, and when it is done; it must be quick and must not call
 // the pool. The error is the context's, or says that the pool was closed.
 func (p *Pool) Await(ctx context.Context, pred func(Request) bool) (Request, error) {
+	return p.await(ctx, Runs, pred)
+}
+
+func (p *Pool) await(ctx context.Context, of Sort, want func(Request) bool) (Request, error) {
+	pred := func(r Request) bool { return of.holds(r.Neutral) && want(r) }
 	w := &waiter{pred: pred, found: make(chan Request, 1)}
 	p.rec.mu.Lock()
 	for _, r := range p.rec.reqs {
@@ -206,8 +231,9 @@ func (p *Pool) Await(ctx context.Context, pred func(Request) bool) (Request, err
 }
 
 // OnRequest calls f when a request was received and before it is answered: the
-// answer waits for f, so a test can stop the client at that moment. Call the
-// returned function to remove the hook.
+// answer waits for f, so a test can stop the client at that moment. No hook but
+// OnNeutral is called for neutral requests. Call the returned function to remove
+// the hook.
 func (p *Pool) OnRequest(f func(Request)) (remove func()) {
 	return addHook(p.rec, p.rec.received, f)
 }

@@ -12,9 +12,14 @@ import (
 // Request is one recorded HTTP request. It is a snapshot: Outcome grows until
 // Outcome.Done. The shared slices and maps in it must not be changed.
 type Request struct {
-	// Seq counts the requests of the pool from 1; Nth those of the resource.
+	// Seq counts the requests of the pool from 1; Nth those of the resource. Both
+	// count neutral requests by themselves, so that those shift no other number.
 	Seq int `json:"seq"`
 	Nth int `json:"nth"`
+	// Order counts all requests of the pool from 1, neutral or not.
+	Order int `json:"order"`
+	// Neutral is true for a test of health; see NeutralHeader.
+	Neutral bool `json:"neutral,omitempty"`
 	// Resource is the name of the resource that was asked.
 	Resource string    `json:"resource"`
 	Time     time.Time `json:"time"`
@@ -56,6 +61,8 @@ type Outcome struct {
 	Status int `json:"status"`
 	// Fault is the kind of the fault that answered, empty for none.
 	Fault FaultKind `json:"fault,omitempty"`
+	// CacheHit is true when FaultCache answered instead of the resource.
+	CacheHit bool `json:"cache_hit,omitempty"`
 	// Error is the code of the error body, or its message when it has no code.
 	Error string `json:"error,omitempty"`
 	// Events counts the stream events that were flushed to the client.

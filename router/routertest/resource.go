@@ -212,7 +212,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !strings.HasPrefix(r.URL.Path, s.cfg.BasePath):
 		x.refuse(&apiError{status: 404, bare: true, code: "404", message: "Resource not found"})
 	case !s.authorized(r):
-		x.refuse(unauthorized(s.cfg.Dialect, presentedKey(r)))
+		x.refuse(unauthorized(s.cfg.Dialect, presentedKey(r.Header)))
 	default:
 		s.route(x, raw)
 	}
@@ -272,7 +272,7 @@ func (s *Server) record(r *http.Request, raw []byte) Request {
 			h.Set(k, "redacted")
 		}
 	}
-	req := Request{Resource: s.cfg.Name, Time: time.Now(), Method: r.Method, Path: r.URL.Path, Header: h, BodyBytes: len(raw)}
+	req := Request{Resource: s.cfg.Name, Time: time.Now(), Method: r.Method, Path: r.URL.Path, Header: h, BodyBytes: len(raw), Neutral: h.Get(NeutralHeader) == "1"}
 	if json.Valid(raw) {
 		req.Raw = raw
 		if s.cfg.API == APIChatCompletions {
@@ -285,15 +285,15 @@ func (s *Server) record(r *http.Request, raw []byte) Request {
 	return req
 }
 
-func presentedKey(r *http.Request) string {
-	if k, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+func presentedKey(h http.Header) string {
+	if k, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer "); ok {
 		return k
 	}
-	return r.Header.Get("Api-Key")
+	return h.Get("Api-Key")
 }
 
 func (s *Server) authorized(r *http.Request) bool {
-	return s.cfg.Key == "" || subtle.ConstantTimeCompare([]byte(presentedKey(r)), []byte(s.cfg.Key)) == 1
+	return s.cfg.Key == "" || subtle.ConstantTimeCompare([]byte(presentedKey(r.Header)), []byte(s.cfg.Key)) == 1
 }
 
 func (s *Server) serves(model string) bool {
@@ -336,6 +336,10 @@ type exchange struct {
 	begun bool   // the header went out
 	items []Item // all that the model is shown, once it was checked
 	fresh []Item // those of them that came with the request
+	// foreign says that something before the API answers.
+	foreign bool
+	gate    *activeFault // keeps the answer under gateKey, if there is one
+	gateKey [32]byte
 }
 
 func (x *exchange) ctx() context.Context { return x.r.Context() }
@@ -369,7 +373,9 @@ func (x *exchange) header(status int) {
 		return
 	}
 	x.begun = true
-	x.w.Header().Set("openai-processing-ms", fmt.Sprint(max(1, time.Since(x.start).Milliseconds())))
+	if !x.foreign {
+		x.w.Header().Set("openai-processing-ms", fmt.Sprint(max(1, time.Since(x.start).Milliseconds())))
+	}
 	x.outcome(func(o *Outcome) { o.Status = status })
 	x.w.WriteHeader(status)
 }

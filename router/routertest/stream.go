@@ -11,8 +11,8 @@ import (
 
 // respond answers a request for a model response.
 func (x *exchange) respond(raw []byte) {
-	req := x.request()
-	slow := x.s.pool.faults.pick(req, edgeFaults, true)
+	req, as := x.request(), sent{x.r.Header, raw}
+	slow := x.s.pool.faults.pick(req, as, []FaultKind{FaultSlow})
 	if slow != nil {
 		x.outcome(func(o *Outcome) { o.Fault = slow.Kind })
 		if !x.s.pool.pause(x.ctx(), slow.Delay) {
@@ -20,7 +20,10 @@ func (x *exchange) respond(raw []byte) {
 			return
 		}
 	}
-	if f := x.s.pool.faults.pick(req, edgeFaults, false); f != nil {
+	if x.cached(req, as) {
+		return
+	}
+	if f := x.s.pool.faults.pick(req, as, edgeFaults); f != nil {
 		x.outcome(func(o *Outcome) { o.Fault = f.Kind })
 		if !x.s.pool.pause(x.ctx(), f.Delay) {
 			x.cut(false)
@@ -30,12 +33,12 @@ func (x *exchange) respond(raw []byte) {
 			return
 		}
 	}
-	a, req, e := x.answer(raw, req)
+	a, req, e := x.answer(as, req)
 	if e != nil {
 		x.refuse(e)
 		return
 	}
-	f := x.s.pool.faults.pick(req, answerFaults, false)
+	f := x.s.pool.faults.pick(req, as, answerFaults)
 	if f == nil {
 		f = &activeFault{}
 	} else {
@@ -59,8 +62,8 @@ func (x *exchange) respond(raw []byte) {
 }
 
 // answer checks the request and asks the model.
-func (x *exchange) answer(raw []byte, req Request) (*answer, Request, *apiError) {
-	m, items, e := x.check(raw, req)
+func (x *exchange) answer(as sent, req Request) (*answer, Request, *apiError) {
+	m, items, e := x.check(as.body, req)
 	if e != nil {
 		return nil, req, e
 	}
@@ -69,11 +72,14 @@ func (x *exchange) answer(raw []byte, req Request) (*answer, Request, *apiError)
 	if limit := x.s.cfg.ContextTokens; limit > 0 && promptTokens(segments(m, items)) > limit {
 		return nil, req, tooLong()
 	}
-	outs, ok := x.s.model.Load().reply(req)
-	if !ok {
-		return nil, req, badRequest("", "no_rule_matches", "The scripted model has no rule for this request (turn %d).", req.Turn())
+	outs, tokens, cached := []Out{Say("ok")}, promptTokens(segments(m, items)), 0
+	if !req.Neutral { // which takes no turn of a script and warms no cache
+		var ok bool
+		if outs, ok = x.s.model.Load().reply(req, as); !ok {
+			return nil, req, badRequest("", "no_rule_matches", "The scripted model has no rule for this request (turn %d).", req.Turn())
+		}
+		tokens, cached = x.s.state.prompt(segments(m, items))
 	}
-	tokens, cached := x.s.state.prompt(segments(m, items))
 	a := x.newAnswer(m, req, outs, tokens, cached)
 	x.outcome(func(o *Outcome) { o.ResponseID, o.InputTokens, o.CachedTokens = a.base.ID, tokens, cached })
 	return a, req, nil
@@ -102,7 +108,7 @@ func (x *exchange) check(raw []byte, req Request) (map[string]json.RawMessage, [
 // before the answer is sent: a model goes on when its client is gone, so an
 // answer that is cut or lost on its way is in the conversation all the same.
 func (x *exchange) append(a *answer, req Request, f *activeFault) {
-	if req.Body.Conversation == "" || !req.Stored() || f.Kind == FaultFailed || f.Kind == FaultErrorEvent {
+	if req.Neutral || req.Body.Conversation == "" || !req.Stored() || f.Kind == FaultFailed || f.Kind == FaultErrorEvent {
 		return
 	}
 	x.s.state.extend(req.Body.Conversation, slices.Concat(x.fresh, a.parsed()))
@@ -148,7 +154,7 @@ func (x *exchange) edge(f *activeFault, req Request) bool {
 	case FaultObject:
 		x.send(200, "application/json", []byte("{}"))
 	case FaultHTML:
-		x.send(200, "text/html; charset=utf-8", []byte(orElse(f.Body, "<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in to continue.</body></html>")))
+		x.page(f)
 	case FaultStatus:
 		body := orElse(f.Body, usualBody(f.Status))
 		contentType = x.w.Header().Get("Content-Type")
@@ -229,11 +235,13 @@ func (a *answer) plan(f *activeFault) []event {
 
 // stream sends the answer as events.
 func (x *exchange) stream(a *answer, f *activeFault, perEvent time.Duration) {
-	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	const contentType = "text/event-stream; charset=utf-8"
+	x.w.Header().Set("Content-Type", contentType)
 	x.header(200)
 	x.flush()
-	sent := 0
-	for i, e := range a.plan(f) {
+	var gone []byte // what is on its way
+	plan := a.plan(f)
+	for i, e := range plan {
 		if !x.s.pool.pause(x.ctx(), perEvent) {
 			x.cut(false)
 			return
@@ -247,17 +255,20 @@ func (x *exchange) stream(a *answer, f *activeFault, perEvent time.Duration) {
 			return
 		}
 		frame := e.frame(i)
-		if f.Kind == FaultCutBytes && sent+len(frame) > f.AfterBytes {
-			_, _ = x.w.Write(frame[:f.AfterBytes-sent]) // the connection is cut next
+		if f.Kind == FaultCutBytes && len(gone)+len(frame) > f.AfterBytes {
+			_, _ = x.w.Write(frame[:f.AfterBytes-len(gone)]) // the connection is cut next
 			x.flush()
 			x.cut(f.RST)
 			return
+		}
+		gone = append(gone, frame...)
+		if i == len(plan)-1 {
+			x.cache(f, contentType, gone)
 		}
 		if _, err := x.w.Write(frame); err != nil || x.ctx().Err() != nil {
 			x.cut(false)
 			return
 		}
-		sent += len(frame)
 		if finished(e.typ) {
 			x.keep(a, f) // before the client can see the end and ask for the response
 		}
@@ -295,6 +306,7 @@ func (x *exchange) whole(a *answer, f *activeFault) {
 	default:
 		x.keep(a, f)
 	}
+	x.cache(f, "application/json", body)
 	x.json(200, body)
 }
 
@@ -325,7 +337,7 @@ func (a *activeFault) errorBody() []byte {
 
 // keep stores the response as the real API does: when it is finished.
 func (x *exchange) keep(a *answer, f *activeFault) {
-	if !a.base.Store || f.Kind == FaultFailed || f.Kind == FaultNoTerminal || f.Kind == FaultErrorEvent {
+	if x.rec.Neutral || !a.base.Store || f.Kind == FaultFailed || f.Kind == FaultNoTerminal || f.Kind == FaultErrorEvent {
 		return
 	}
 	items := slices.Clone(x.items) // not the record's: old records lose theirs

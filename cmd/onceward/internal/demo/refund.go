@@ -29,7 +29,7 @@ type RefundStory struct {
 	WorkflowID string      `json:"workflow_id"`
 	Seconds    float64     `json:"seconds"`  // of the run
 	Refunds    int         `json:"refunds"`  // counted in the product's database
-	Requests   int         `json:"requests"` // counted by the pool
+	Requests   int         `json:"requests"` // counted by the pool, neutral ones left out
 	Run        show.Report `json:"run"`
 }
 
