@@ -222,14 +222,16 @@ const (
 
 // AttemptRecord is one attempt as the run's query and onceward show print it.
 type AttemptRecord struct {
-	RunID   string      `json:"run_id"`
-	Turn    int         `json:"turn"`
-	Attempt int         `json:"attempt"`
-	Route   *Route      `json:"route,omitempty"` // nil: a selection that found nothing
-	Dropped []Dropped   `json:"dropped,omitempty"`
-	Failure *Failure    `json:"failure,omitempty"`
-	Settled *Settlement `json:"settled,omitempty"` // nil while in flight
-	Repair  Repair      `json:"repair,omitempty"`
+	RunID   string    `json:"run_id"`
+	Turn    int       `json:"turn"`
+	Attempt int       `json:"attempt"`
+	Route   *Route    `json:"route,omitempty"` // nil: a selection that found nothing
+	Dropped []Dropped `json:"dropped,omitempty"`
+	// Verdicts are what its selection knew of the run's suspects.
+	Verdicts []RouteVerdict `json:"verdicts,omitempty"`
+	Failure  *Failure       `json:"failure,omitempty"`
+	Settled  *Settlement    `json:"settled,omitempty"` // nil while in flight
+	Repair   Repair         `json:"repair,omitempty"`
 }
 
 // WriteItemsInput asks for one answer to each of several calls.

@@ -54,6 +54,14 @@ type SuspectRoute struct {
 	Since    time.Time `json:"since"`           // the attempt was reserved
 }
 
+// RunSuspect is a route that a run suspects, what became of it, and the first failure
+// there.
+type RunSuspect struct {
+	SuspectRoute
+	Judged  Judged  `json:"judged"`
+	Failure Failure `json:"failure"`
+}
+
 // Judged says what became of a suspicion.
 type Judged string
 

@@ -115,6 +115,7 @@ type Carry struct {
 	Actions   []ActionReceipt `json:"actions,omitempty"` // the ledger
 	Withdrawn []string        `json:"withdrawn,omitempty"`
 	Excluded  []ExcludedRoute `json:"excluded,omitempty"`
+	Suspects  []RunSuspect    `json:"suspects,omitempty"`
 	Warm      string          `json:"warm,omitempty"`
 	Use       Use             `json:"use"`
 	Turn      int             `json:"turn"`

@@ -196,7 +196,7 @@ func TestStructuredAnswerOfAChatResource(t *testing.T) {
 
 func TestTestOfAChatResource(t *testing.T) {
 	p, r := scripted(t, router.Config{}, routertest.Resource{Name: "a", API: chatAPI})
-	if err := r.Test(t.Context(), "a", "m"); err != nil || p.Attempts() != 1 {
-		t.Errorf("%v after %d requests", err, p.Attempts())
+	if test, err := r.Test(t.Context(), "a", "m", 0); err != nil || !test.Passed || p.Attempts() != 0 || len(p.Neutrals()) != 1 {
+		t.Errorf("%+v, %v after %d attempts and %d neutral requests", test, err, p.Attempts(), len(p.Neutrals()))
 	}
 }

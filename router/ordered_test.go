@@ -43,8 +43,8 @@ func TestTestOfADisabledResource(t *testing.T) {
 			if err != nil || test.Class != c.want || test.Passed != (c.want == "") {
 				t.Errorf("%+v, %v, want class %q", test, err, c.want)
 			}
-			if n := pool.Attempts(); n != 1 {
-				t.Errorf("%d requests, want 1", n)
+			if n, runs := len(pool.Neutrals()), pool.Attempts(); n != 1 || runs != 0 {
+				t.Errorf("%d neutral requests and %d attempts, want 1 and 0", n, runs)
 			}
 			if changes != 0 || r.Health()[0].Disabled == nil {
 				t.Errorf("the test changed health by itself: %d changes, %+v", changes, r.Health()[0])

@@ -90,7 +90,7 @@ func (r *Run) carry(now time.Time) *onceward.Carry {
 		}
 	}
 	return &onceward.Carry{
-		Version: onceward.CarryVersion, Plan: r.plan, Items: r.items, Actions: r.actions, Withdrawn: r.withdrawn, Excluded: excluded,
+		Version: onceward.CarryVersion, Plan: r.plan, Items: r.items, Actions: r.actions, Withdrawn: r.withdrawn, Excluded: excluded, Suspects: r.suspects,
 		Warm: r.warm, Use: r.use, Turn: r.turn, Started: r.started, Committed: r.committed, Repair: r.repair,
 		RunID: r.runID, Refused: r.refused.list, More: r.refused.more,
 	}

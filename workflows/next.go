@@ -102,6 +102,7 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) onceward.Decision 
 		Boundaries: r.boundaries(""), Sealed: r.boundaries("compaction"), CrossBoundary: r.plan.CrossBoundary, Excluded: r.excluded, Warm: r.warm,
 		Remaining: r.use.Remaining(r.plan.Budget), AttemptCost: r.plan.Budget.AttemptCost,
 		Bytes: r.bytes, Now: workflow.Now(ctx), Last: string(t.last), Repair: t.repair, Unindexed: !r.plan.Attributes,
+		Suspects: r.unjudged(),
 	}
 	if r.plan.State != nil {
 		request.Owner = r.plan.State.Resource
@@ -120,6 +121,7 @@ func (r *Run) selectRoute(ctx workflow.Context, t *turnState) onceward.Decision 
 	} else if t.begun.IsZero() {
 		t.begun = workflow.Now(ctx)
 	}
+	r.judged(decision.Verdicts)
 	if decision.Attributes { // the next publish sets them
 		r.plan.Attributes = true
 	}
@@ -136,7 +138,7 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 	f := onceward.NewFailure(onceward.ClassNoRoute, onceward.PhasePrepare, cause.Message) // the ledger's word for a selection
 	f.NotSent = true
 	r.attempts = append(r.attempts, onceward.AttemptRecord{
-		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Failure: f,
+		RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Dropped: decision.Dropped, Verdicts: decision.Verdicts, Failure: f,
 	})
 	now := workflow.Now(ctx)
 	if why := unaffordable(decision, r.deadline()); why != "" {
@@ -146,14 +148,29 @@ func (r *Run) noRoute(ctx workflow.Context, t *turnState, decision onceward.Deci
 		return r.awaitOwner(ctx, t, decision.RetryAt, cause)
 	}
 	if decision.RetryAt.IsZero() || !decision.RetryAt.Before(r.deadline()) {
-		t.because(cause)
-		return r.degrade(t, "no route is left: "+cause.Message), true
+		return r.stranded(t, decision.Dropped, cause), true
 	}
 	r.wait(ctx, onceward.StatusWaitingResource, "", fmt.Sprintf("a resource, until %s", decision.RetryAt.UTC().Format(time.RFC3339)))
 	pause := min(stretched(max(decision.RetryAt.Sub(now), minWait), now.Sub(t.begun)), max(r.deadline().Sub(now), minWait))
 	_ = workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "wait for a resource"}).Get(ctx, nil)
 	r.resumed(ctx)
 	return onceward.Turn{}, false
+}
+
+// stranded ends a run that is left without a route. Where that is the run's own doing,
+// because the resources that refused it serve others, it has failed: no pool is
+// unavailable for it.
+func (r *Run) stranded(t *turnState, dropped []onceward.Dropped, cause *onceward.Failure) onceward.Turn {
+	if t.failure != nil && t.failure.Class == onceward.ClassIncompleteOutput {
+		return r.end(t, onceward.OutcomeFailed, "the answer was cut again at a larger limit, by every resource that is left")
+	}
+	own := r.ownFault(dropped)
+	if own != nil && (r.plan.Degraded == "" || r.plan.Degraded == onceward.OutcomeUnavailable) {
+		t.failure = own
+		return r.end(t, onceward.OutcomeFailed, fmt.Sprintf("every resource that refused it passed a test since, first %s after %s", own.Resource, own.Class))
+	}
+	t.because(cause)
+	return r.degrade(t, "no route is left: "+cause.Message)
 }
 
 // awaitOwner waits for the one resource that holds the run's state. The wait is
@@ -188,9 +205,9 @@ func (r *Run) call(ctx workflow.Context, t *turnState, decision onceward.Decisio
 	r.use.Reserve(route.Ceiling)
 	info := workflow.GetInfo(ctx)
 	r.attempts = append(r.attempts, onceward.AttemptRecord{
-		RunID: info.WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Route: &route, Dropped: decision.Dropped, Repair: t.repair,
+		RunID: info.WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Route: &route, Dropped: decision.Dropped, Verdicts: decision.Verdicts, Repair: t.repair,
 	})
-	record := &r.attempts[len(r.attempts)-1]
+	record, reserved := &r.attempts[len(r.attempts)-1], workflow.Now(ctx)
 	r.publish(ctx)
 	input := onceward.CallInput{
 		Agent: r.plan.Agent, RunKey: r.key(ctx), RunID: info.WorkflowExecution.RunID, Turn: t.n, Attempt: t.attempt, Route: route,
@@ -206,6 +223,7 @@ func (r *Run) call(ctx workflow.Context, t *turnState, decision onceward.Decisio
 	}
 	failure, settled := attemptFailure(err, route, r.plan.State)
 	record.Failure, record.Settled = &failure, &settled
+	r.suspect(route, failure, reserved)
 	if failure.NotSent {
 		r.use.GiveBack(route.Ceiling)
 	} else {
@@ -326,6 +344,9 @@ func (r *Run) decide(ctx workflow.Context, t *turnState, route onceward.Route, f
 			r.repair = f.Repair
 		}
 	case StepNext:
+		if f.Class == onceward.ClassIncompleteOutput { // the next resource may finish, at the larger limit
+			t.repair = f.Repair
+		}
 		if f.NotSent && t.notSent > 2 { // a permit refused twice in a row will not be granted at once
 			_ = workflow.Sleep(ctx, min(firstBackoff<<min(t.notSent-3, 6), lastBackoff))
 		}

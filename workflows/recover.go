@@ -57,8 +57,10 @@ func Decide(s Situation) (Step, string) {
 		return StepStop, "an unknown failure after a committed side effect, or with state on the resource"
 	case f.Class == onceward.ClassDeadlineExceeded:
 		return StepNext, "the run's own clock decides"
-	case f.Class == onceward.ClassIncompleteOutput:
+	case f.Class == onceward.ClassIncompleteOutput && s.Pinned:
 		return StepStop, "the answer was cut again at a larger limit"
+	case f.Class == onceward.ClassIncompleteOutput:
+		return StepNext, "cut again at a larger limit: another resource may come to an end"
 	case rule.Final:
 		return StepStop, "every resource would say the same"
 	case f.FallbackEligible:

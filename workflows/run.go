@@ -29,6 +29,7 @@ type Run struct {
 	actions   []onceward.ActionReceipt
 	withdrawn []string
 	excluded  []onceward.ExcludedRoute
+	suspects  []onceward.RunSuspect
 	warm      string
 	committed bool
 	owned     time.Duration   // waited for the owner of pinned state
@@ -121,7 +122,7 @@ func (r *Run) resume(c onceward.Carry) error {
 		understandReceipt(receipt)
 	}
 	r.plan, r.use, r.turn, r.started = c.Plan, c.Use, c.Turn, c.Started
-	r.actions, r.withdrawn, r.excluded, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Warm, c.Committed
+	r.actions, r.withdrawn, r.excluded, r.suspects, r.warm, r.committed = c.Actions, c.Withdrawn, c.Excluded, c.Suspects, c.Warm, c.Committed
 	r.repair = c.Repair
 	r.refused = refusals{c.Refused, c.More}
 	if c.RunID != "" { // else a carry of an earlier build

@@ -195,6 +195,9 @@ func (s *selection) included(c *Candidate) bool {
 			continue
 		}
 		switch {
+		case e.Soft && e.Turn == s.req.Turn && e.Class == onceward.ClassIncompleteOutput: // it runs away, at a larger limit too
+			s.drop(excluded(c, e, "in this turn after "+string(e.Class)), time.Time{})
+			return false
 		case e.Until.After(s.runNow):
 			s.drop(excluded(c, e, "by this run after "+string(e.Class)+", until "+clock(e.Until)), e.Until)
 			return false
