@@ -10,8 +10,9 @@ import (
 	"github.com/onceward/onceward/router/routertest"
 )
 
-// Two resources serve one model; the first has no credit left. The walk goes on
-// to the second, and the first is not asked again.
+// Two resources serve one model; the first has no credit left. That answer only makes
+// it suspect: a neutral request of the router's own finds the same, and the first is not
+// asked again. The walk goes on to the second.
 func Example() {
 	scripted, err := routertest.New(routertest.Config{
 		Resources: []routertest.Resource{{Name: "swedencentral"}, {Name: "eastus2"}},
@@ -33,10 +34,17 @@ func Example() {
 			}},
 		})
 	}
+	disabled := make(chan router.Change, 1)
+	cfg.OnChange = func(c router.Change) {
+		if c.Event == router.EventDisabled {
+			disabled <- c
+		}
+	}
 	r, err := router.New(cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer r.Close()
 
 	question, err := onceward.Text("user", "Say ok.")
 	if err != nil {
@@ -58,9 +66,12 @@ func Example() {
 			return
 		}
 		fmt.Printf("%s: %v\n", decision.Route.Resource, err)
+		c := <-disabled // a run would not wait for it: the resource is avoided meanwhile
+		fmt.Printf("%s is off after a test: %s\n", c.Resource, c.Reason)
 	}
 	// Output:
 	// swedencentral: billing (sent): Insufficient credits
+	// swedencentral is off after a test: Insufficient credits
 	// dropped swedencentral at disabled
 	// eastus2: ok
 }

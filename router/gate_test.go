@@ -183,6 +183,7 @@ func TestAShortKeyLeavesMessagesOnly(t *testing.T) {
 	if f := failed(t, err); strings.Contains(f.Message, "k-a") || !strings.Contains(f.Message, "no such consumer") {
 		t.Error(f.Message)
 	}
+	await(t, func() bool { return len(r.Off()) == 1 }) // by its test
 	if off := r.Off(); len(off) != 1 || strings.Contains(off[0].Disabled.Reason, "k-a") {
 		t.Errorf("disabled: %+v", off)
 	}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -18,7 +19,8 @@ func piped(t testing.TB, handler http.HandlerFunc) *http.Transport {
 	t.Helper()
 	listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server that has not read the body does not see the client go
+		body, _ := io.ReadAll(r.Body) // a server that has not read the body does not see the client go
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		handler(w, r)
 	}), ReadHeaderTimeout: time.Hour}
 	go func() { _ = server.Serve(listener) }()
