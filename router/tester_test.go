@@ -441,7 +441,7 @@ func TestNeutralRequestsAreCheapMarkedAndNeverEqual(t *testing.T) {
 				}
 				limit := body["max_output_tokens"]
 				if api == APIChatCompletions {
-					limit = body["max_tokens"]
+					limit = body["max_completion_tokens"]
 				}
 				if q.header.Get("Cache-Control") != "no-cache" || limit != float64(16) || body["tools"] != nil || len(q.body) > 500 || api == APIResponses && body["store"] != false {
 					t.Errorf("%s: %v %s", api, q.header, q.body)
