@@ -132,8 +132,9 @@ func invalidStart(format string, args ...any) error {
 // it. A run that is left without a route waits a few seconds for their tests.
 func (a *Activities) SelectRoute(ctx context.Context, in onceward.RouteRequest) (onceward.Decision, error) {
 	decision := a.router.Select(in)
-	verdicts := a.router.Verdicts(ctx, in.Suspects, decision.Route == nil)
-	if decision.Route == nil && len(verdicts) > 0 {
+	stranded := decision.Route == nil && decision.RetryAt.IsZero()
+	verdicts := a.router.Verdicts(ctx, in.Suspects, stranded)
+	if stranded && len(verdicts) > 0 {
 		decision = a.router.Select(in)
 	}
 	decision.Verdicts = verdicts
