@@ -83,69 +83,100 @@ func (t *tester) served(c *route.Candidate, sent time.Time) {
 
 // judge does what follows from a finding, and returns when to test again; zero is
 // when the next run fails. It is called with the tester locked.
-func (t *tester) judge(tr *trial, permit *health.Permit, found finding) (changes []Change, next time.Time) {
-	wasOpen := !tr.c.Health.Breaker.Due().IsZero()
+func (t *tester) judge(tr *trial, permit *health.Permit, found finding) ([]Change, time.Time) {
 	tr.record(found)
-	tell := func(event Event, reason string) {
-		changes = append(changes, Change{Resource: tr.c.Name, Model: tr.c.Model, Event: event, Class: found.Class, Reason: reason, Test: &found.PoolTest})
-	}
+	j := judgement{tester: t, tr: tr, permit: permit, found: found}
 	if found.Verdict != onceward.VerdictUnclear {
 		if tr.unclear >= unusable {
 			tr.count.Unusable = ""
-			tell(EventUsable, "a neutral request told something again")
+			j.tell(EventUsable, "a neutral request told something again")
 		}
 		tr.unclear = 0
 	}
 	tr.c.Health.Breaker.ByRuns(tr.unclear >= unusable)
+	var next time.Time
 	switch found.Verdict {
 	case onceward.VerdictPassed:
-		permit.Success()
-		if t.acquit(tr, found) {
-			tell(EventAcquitted, "")
-		}
-		if tr.c.Health.Switch.Release() {
-			tell(EventEnabled, "a passed test")
-		}
-		if wasOpen && tr.c.Health.Breaker.Due().IsZero() {
-			tell(EventClosed, "")
-		}
+		j.passed()
 	case onceward.VerdictFailed:
-		tell(EventConvicted, found.Error)
-		t.doubt(tr.c, found)
-		if switches(found.failure.StateEffect) {
-			disabled, off := t.off(tr, found)
-			if off {
-				changes = append(changes, disabled)
-			}
-			return changes, time.Now().Add(retests[min(tr.failed, len(retests))-1])
-		}
-		permit.Failure()
-		due := tr.c.Health.Breaker.Due()
-		if due.IsZero() {
-			wait := doubled(firstMark, longestMark, tr.failed)
-			tr.c.Health.Suspicion.Hold(t.r.cfg.Now().Add(wait))
-			return changes, time.Now().Add(wait)
-		}
-		if !wasOpen {
-			tell(EventOpened, found.Error)
-		}
-		return changes, due
+		next = j.failed()
 	case onceward.VerdictThrottled:
 		cfg := t.r.cfg
 		until := window(tr.c, found.failure.Scope).TestedAgain(found.At, found.started, found.RetryAfter, max(cfg.Throttle.Floor, found.Class.Rule().Window), cfg.Throttle.Cap)
-		return changes, time.Now().Add(until.Sub(found.At))
+		next = time.Now().Add(until.Sub(found.At))
 	case onceward.VerdictUnclear:
-		if !found.own {
-			t.over(tr.c, found.started)
-			if tr.unclear++; tr.unclear == unusable {
-				tr.count.Unusable = "unclear: " + onceward.Cut(found.String()+" "+found.Error, 200)
-				tr.c.Health.Breaker.ByRuns(true)
-				tell(EventUnusable, found.Error)
-			}
-		}
-		return changes, time.Now().Add(doubled(firstUnclear, longestPause, max(tr.unclear, 1)))
+		j.unclear()
+		next = time.Now().Add(doubled(firstUnclear, longestPause, max(tr.unclear, 1)))
 	}
-	return changes, time.Time{}
+	return j.changes, next
+}
+
+// judgement is what follows from one finding.
+type judgement struct {
+	*tester
+	tr      *trial
+	permit  *health.Permit
+	found   finding
+	changes []Change
+}
+
+func (j *judgement) tell(event Event, reason string) {
+	j.changes = append(j.changes, Change{Resource: j.tr.c.Name, Model: j.tr.c.Model, Event: event, Class: j.found.Class, Reason: reason, Test: &j.found.PoolTest})
+}
+
+func (j *judgement) passed() {
+	wasOpen := !j.tr.c.Health.Breaker.Due().IsZero()
+	j.permit.Success()
+	if j.acquit(j.tr, j.found) {
+		j.tell(EventAcquitted, "a passed test")
+	}
+	if j.tr.c.Health.Switch.Release() {
+		j.tell(EventEnabled, "a passed test")
+	}
+	if wasOpen && j.tr.c.Health.Breaker.Due().IsZero() {
+		j.tell(EventClosed, "a passed test")
+	}
+}
+
+// failed marks the pair or switches it off, and returns when to test it again.
+func (j *judgement) failed() time.Time {
+	h, now := j.tr.c.Health, time.Now()
+	j.tell(EventConvicted, j.found.Error)
+	j.doubt(j.tr.c, j.found)
+	if switches(j.found.failure.StateEffect) {
+		if disabled, changed := j.off(j.tr, j.found); changed {
+			j.changes = append(j.changes, disabled)
+		}
+	}
+	if h.Switch.Off(j.found.At) != nil {
+		return now.Add(retests[min(j.tr.failed, len(retests))-1])
+	}
+	wasOpen := !h.Breaker.Due().IsZero()
+	j.permit.Failure()
+	due := h.Breaker.Due()
+	if due.IsZero() {
+		wait := doubled(firstMark, longestMark, j.tr.failed)
+		h.Suspicion.Hold(j.found.At.Add(wait))
+		return now.Add(wait)
+	}
+	if !wasOpen {
+		j.tell(EventOpened, j.found.Error)
+	}
+	return due
+}
+
+// unclear counts what tells nothing of the resource. This machine's own fault says
+// nothing of the neutral request either.
+func (j *judgement) unclear() {
+	if j.found.own {
+		return
+	}
+	j.over(j.tr.c, j.found.started)
+	if j.tr.unclear++; j.tr.unclear == unusable {
+		j.tr.count.Unusable = "unclear: " + onceward.Cut(j.found.String()+" "+j.found.Error, 200)
+		j.tr.c.Health.Breaker.ByRuns(true)
+		j.tell(EventUnusable, j.found.Error)
+	}
 }
 
 // record keeps and counts a finding.

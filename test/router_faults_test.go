@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,8 +29,6 @@ type met struct {
 	class    onceward.Class
 	next     string
 	effect   onceward.StateEffect
-	// pair says that what was disabled is the model on the resource only.
-	pair bool
 	// until says that what was disabled comes back by itself.
 	until   bool
 	started bool // the failure came after the first output
@@ -75,9 +74,9 @@ var faultsMet = map[string]met{
 		class: onceward.ClassContentFiltered, next: over, effect: onceward.EffectNone},
 	"content filter in a stream": {fault: routertest.Fault{Kind: routertest.FaultIncomplete, Reason: "content_filter", AfterEvents: 2},
 		class: onceward.ClassContentFiltered, next: over, effect: onceward.EffectNone},
-	"missing deployment": {fault: status(404, ""), class: onceward.ClassModelUnavailable, next: another, effect: onceward.EffectDeploymentDown, pair: true, until: true},
+	"missing deployment": {fault: status(404, ""), class: onceward.ClassModelUnavailable, next: another, effect: onceward.EffectDeploymentDown, until: true},
 	"model not for this account": {fault: status(400, `{"detail":"The 'gpt-5.6' model is not supported when using Codex with a ChatGPT account."}`),
-		class: onceward.ClassModelUnavailable, next: another, effect: onceward.EffectDeploymentDown, pair: true, until: true},
+		class: onceward.ClassModelUnavailable, next: another, effect: onceward.EffectDeploymentDown, until: true},
 	"reset":                              {fault: routertest.Fault{Kind: routertest.FaultReset}, class: onceward.ClassNetwork, next: another, effect: onceward.EffectBreaker},
 	"closed without a word":              {fault: routertest.Fault{Kind: routertest.FaultClose}, class: onceward.ClassNetwork, next: another, effect: onceward.EffectBreaker},
 	"a client error that nobody defined": {fault: status(418, `{"fault":"xyzzy"}`), class: onceward.ClassUnknown, next: over, effect: onceward.EffectNone},
@@ -137,14 +136,24 @@ func TestRouterNamesEachFaultAndTakesTheRightStep(t *testing.T) {
 	if err := b.Pool.SetFaults(faults...); err != nil {
 		t.Fatal(err)
 	}
+	// What disables is refused to the neutral request as well: the run's failure alone
+	// disables nothing.
+	var seen sync.Map
+	b.Pool.OnRequest(func(r routertest.Request) {
+		row, known := faultsMet[r.FirstUser()]
+		if _, before := seen.LoadOrStore(r.FirstUser(), true); before || !known || row.effect != onceward.EffectDisable && row.effect != onceward.EffectDeploymentDown {
+			return
+		}
+		again := row.fault
+		again.Only, again.Resource, again.Match, again.Times = routertest.Neutrals, r.Resource, routertest.Match{}, 0
+		if err := b.Pool.AddFaults(again); err != nil {
+			t.Error(err)
+		}
+	})
 	// Two rows wait for these; in all others a slow machine must not meet them.
 	b.StartWorker(false, "--config="+b.OtherConfig(swap(t, "first_event: 1m, idle: 1m, attempt: 2m", "first_event: 8s, idle: 8s, attempt: 1m")))
 	off := map[string]met{} // by the resource that the row disabled
-	// Connections that break come first: one that had been idle would be nobody's
-	// fault and leave no mark.
-	order := slices.Sorted(maps.Keys(faultsMet))
-	slices.SortStableFunc(order, func(a, b string) int { return rank(faultsMet[a].fault.Kind) - rank(faultsMet[b].fault.Kind) })
-	for _, name := range order {
+	for _, name := range slices.Sorted(maps.Keys(faultsMet)) {
 		row := faultsMet[name]
 		t.Run(name, func(t *testing.T) {
 			if resource := row.run(t, b, name); row.effect == onceward.EffectDisable || row.effect == onceward.EffectDeploymentDown {
@@ -160,17 +169,10 @@ func TestRouterNamesEachFaultAndTakesTheRightStep(t *testing.T) {
 	})
 	for _, d := range health.Disabled {
 		row, ok := off[d.Resource]
-		if !ok || d.Class != row.class || d.Reason == "" || (d.Model != "") != row.pair || d.Until.IsZero() == row.until {
-			t.Errorf("the pool has %+v on record, want it for %s, of the pair %v, with an end %v", d, row.class, row.pair, row.until)
+		if !ok || d.Class != row.class || d.Reason == "" || d.Model == "" || d.Until.IsZero() == row.until {
+			t.Errorf("the pool has %+v on record, want a pair for %s, with an end %v", d, row.class, row.until)
 		}
 	}
-}
-
-func rank(kind routertest.FaultKind) int {
-	if kind == routertest.FaultReset || kind == routertest.FaultClose {
-		return 0
-	}
-	return 1
 }
 
 // run makes one run and returns the resource that failed.

@@ -84,6 +84,13 @@ func TestRouterAsksFourBadResourcesOnceAndKeepsTheUnpaidOneOff(t *testing.T) {
 		{Kind: routertest.FaultEmpty, Times: 1, Match: walk},
 		{Kind: routertest.FaultProse, Times: 1, Match: walk},
 	}})
+	b.Pool.OnRequest(func(r routertest.Request) { // the first has no money for a neutral request either
+		if r.Seq == 1 {
+			if err := b.Pool.AddFaults(routertest.FailWith(402, "").On(r.Resource).Of(routertest.Neutrals)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	worker := b.StartWorker(false)
 	run := b.Start("walk", "QuizWorkflow", "the walk")
 	readQuiz(t, run.Result())
@@ -147,9 +154,9 @@ func TestRouterGoesOnWhenTheAgentRefusesAnAnswer(t *testing.T) {
 // or not, and a passed test enables the resource.
 func TestRouterTestsADisabledResourceAndKeepsTheResult(t *testing.T) {
 	t.Parallel()
-	b := harness.New(t, harness.Options{Resources: []string{"a"}, Faults: []routertest.Fault{routertest.FailWith(402, "").For(2)}})
-	held := newGate(t) // the second test, until the first one was looked at
-	b.Pool.OnRequest(func(r routertest.Request) {
+	b := harness.New(t, harness.Options{Resources: []string{"a"}, Faults: []routertest.Fault{routertest.FailWith(402, "").Of(routertest.Runs).For(1), routertest.FailWith(402, "").Of(routertest.Neutrals).For(2)}})
+	held := newGate(t) // the third test, until the one that disabled was looked at
+	b.Pool.OnNeutral(func(r routertest.Request) {
 		if r.Seq == 3 {
 			held.hold(1)
 		}
@@ -160,17 +167,17 @@ func TestRouterTestsADisabledResourceAndKeepsTheResult(t *testing.T) {
 		t.Errorf("outcome %s with %v, want unavailable for %s", result.Outcome, result.Failure, onceward.ClassBilling)
 	}
 	pool := onceward.PoolWorkflowID(b.Queue)
-	failed := harness.Until(b, pool, onceward.QueryHealth, "a failed test", func(h onceward.PoolHealth) bool { return len(h.Tests) == 1 })
-	if test := failed.Tests[0]; test.Passed || test.Resource != "a" || test.Class != onceward.ClassBilling || test.Error == "" || test.At.IsZero() || len(failed.Disabled) != 1 || failed.Disabled[0].Failed != 1 {
-		t.Errorf("after the first test the pool has %+v, want it failed and a disabled", failed)
+	failed := harness.Until(b, pool, onceward.QueryHealth, "a failed test", func(h onceward.PoolHealth) bool { return len(h.Tests) == 1 && len(h.Disabled) == 1 })
+	if test := failed.Tests[0]; test.Passed || test.Verdict != onceward.VerdictFailed || test.Resource != "a" || test.Class != onceward.ClassBilling || test.Error == "" || test.At.IsZero() || test.By == "" {
+		t.Errorf("after the test that confirmed it the pool has %+v, want it failed and a disabled", failed)
 	}
 	held.release()
 	passed := harness.Until(b, pool, onceward.QueryHealth, "a passed test", func(h onceward.PoolHealth) bool { return len(h.Tests) == 1 && h.Tests[0].Passed })
 	if len(passed.Disabled) != 0 || len(passed.Enabled) != 1 || !strings.Contains(passed.Enabled[0].By, "test") {
-		t.Errorf("after the second test the pool has %+v, want a enabled by it", passed)
+		t.Errorf("after the next test the pool has %+v, want a enabled by it", passed)
 	}
-	if n := b.Pool.Attempts(); n != 3 {
-		t.Errorf("%d requests, want the run's and two tests", n)
+	if runs, tests := b.Pool.Attempts(), len(b.Pool.Neutrals()); runs != 1 || tests != 3 {
+		t.Errorf("%d requests of runs and %d tests, want the run's, the worker's test, and the pool's two", runs, tests)
 	}
 }
 
