@@ -156,6 +156,12 @@ func TestNeutralCountsAreToldAsDifferencesOnce(t *testing.T) {
 	if again := s.uncounted(count(2, "")); len(again) != 0 {
 		t.Errorf("told twice: %+v", again)
 	}
+	s.counted.told = nil
+	s.last.Neutrals = nil
+	if all := s.uncounted(count(0, "")); len(all) != 2 {
+		t.Errorf("told a record that has no route %+v, want both", all)
+	}
+	told(count(2, ""))
 	if next := s.uncounted(count(5, "unclear")); len(next) != 1 || next[0].Passed != 3 || next[0].InputTokens != 60 || next[0].Unusable != "unclear" {
 		t.Errorf("told next %+v, want three more of a", next)
 	}

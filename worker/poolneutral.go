@@ -45,32 +45,32 @@ func (s *poolSync) tellNeutrals(ctx context.Context, leaving bool) {
 	}
 }
 
-// uncounted is what the Pool does not know of these counts. Of a pair about which
-// nothing was told yet it is also whether neutral requests tell anything of it, where
-// the record says otherwise.
+// uncounted is what the Pool does not know of these counts. A pair about which
+// nothing was told yet is among them where the record lacks it, so that it lists every
+// route, or says otherwise whether neutral requests tell anything of it.
 func (s *poolSync) uncounted(counts []onceward.NeutralCount) []onceward.NeutralCount {
 	var pairs []onceward.NeutralCount
 	for _, c := range counts {
-		before, told := s.counted.told[route{c.Resource, c.Model}]
-		unusable := before.Unusable
+		before, known := s.counted.told[route{c.Resource, c.Model}]
 		c.Endpoint = s.endpoint(c.Resource)
-		if !told {
-			unusable = recordedUnusable(s.last, c)
+		unusable := before.Unusable
+		if !known {
+			unusable, known = recorded(s.last, c)
 		}
-		if since := c.Less(before); since.Sent() > 0 || c.Unusable != unusable {
+		if since := c.Less(before); since.Sent() > 0 || !known || c.Unusable != unusable {
 			pairs = append(pairs, since)
 		}
 	}
 	return pairs
 }
 
-func recordedUnusable(record onceward.PoolHealth, c onceward.NeutralCount) string {
+func recorded(record onceward.PoolHealth, c onceward.NeutralCount) (unusable string, known bool) {
 	for _, n := range record.Neutrals {
 		if n.Resource == c.Resource && n.Model == c.Model && n.Endpoint == c.Endpoint {
-			return n.Unusable
+			return n.Unusable, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // acquitted are findings that the record has as this worker's, and that it does not
