@@ -317,6 +317,7 @@ func TestOperatorsTestIsOneOfItsPairAndIsKept(t *testing.T) {
 			p.report("w1") // of what nobody is to ask
 			p.update(onceward.UpdateTest, change, func(any, error) {})
 		})
+		p.after(30*time.Second, func() { p.report("w1") })
 		p.after(time.Minute, func() {
 			if h := p.health(); len(h.Disabled) != 1 || h.Disabled[0].By != "lee" || len(h.Reported) != 0 || len(p.inputs) != 1 {
 				t.Errorf("%d tests, the record is %+v", len(p.inputs), h)
@@ -477,4 +478,64 @@ func TestOlderPoolDisablesAtOnceUntilAWorkerOfThisBuildComes(t *testing.T) {
 			t.Errorf("version %d: %v with %+v, want it to begin anew with its record", version, err, in)
 		}
 	}
+}
+
+func TestWorkerThatConfirmsItselfIsNoOther(t *testing.T) {
+	by, verdict := "w1", onceward.VerdictPassed
+	p := newPoolPlay(t, func(int, onceward.TestInput) (onceward.PoolTest, error) {
+		return onceward.PoolTest{Verdict: verdict, Class: onceward.ClassBilling, By: by}, nil
+	})
+	test := func() {
+		p.update(onceward.UpdateTest, onceward.PoolChange{Resource: "a", Model: "m", By: "dana"}, func(any, error) {})
+	}
+	p.after(time.Second, func() { p.report("w1") })
+	p.after(time.Minute, func() {
+		if h := p.health(); len(h.Reported)+len(h.Alone) != 0 {
+			t.Errorf("w1 passed its own test, and the record is %+v", h)
+		}
+		by = "w2"
+		p.report("w1")
+	})
+	p.after(2*time.Minute, func() { by, verdict = "w1", onceward.VerdictFailed; test() })
+	p.after(3*time.Minute, func() {
+		if h := p.health(); len(h.Alone) != 1 || len(h.Disabled) != 0 {
+			t.Errorf("w1 alone failed once more, and the record is %+v", h)
+		}
+		by = "w2"
+		test()
+	})
+	p.after(4*time.Minute, func() {
+		if h := p.health(); len(h.Alone) != 0 || len(h.Disabled) != 1 {
+			t.Errorf("w2 failed too, and the record is %+v", h)
+		}
+	})
+	_ = p.run(5 * time.Minute)
+}
+
+func TestNothingIsTestedThatAnOperatorKeepsAttemptsFrom(t *testing.T) {
+	p := newPoolPlay(t, says(onceward.VerdictFailed, onceward.ClassBilling))
+	p.after(time.Second, func() { p.report("w1") })
+	whole := onceward.PoolChange{Resource: "a", By: "lee", Reason: "rotation"}
+	p.after(10*time.Second, func() { p.update(onceward.UpdateDisable, whole, func(any, error) {}) })
+	p.after(time.Hour, func() {
+		if h := p.health(); len(p.inputs) != 1 || len(h.Disabled) != 2 {
+			t.Errorf("%d tests, the record is %+v", len(p.inputs), h)
+		}
+		p.update(onceward.UpdateEnable, whole, func(any, error) {})
+	})
+	p.after(time.Hour+time.Minute, func() {
+		if len(p.inputs) != 2 {
+			t.Errorf("%d tests, want one more as soon as it may be asked again", len(p.inputs))
+		}
+	})
+	p.after(2*time.Hour, func() {
+		p.update(onceward.UpdateDisable, onceward.PoolChange{Resource: "a", Model: "m", By: "lee", Reason: "rotation"}, func(any, error) {})
+	})
+	p.after(2*time.Hour+time.Minute, func() { p.report("w1") })
+	p.after(3*time.Hour, func() {
+		if h := p.health(); len(h.Reported) != 0 || len(h.Disabled) != 1 {
+			t.Errorf("the record is %+v, want what the operator decided alone", h)
+		}
+	})
+	_ = p.run(4 * time.Hour)
 }
