@@ -37,11 +37,49 @@ type NeutralCount struct {
 // Sent is how many there were.
 func (c NeutralCount) Sent() int { return c.Passed + c.Failed + c.Throttled + c.Unclear }
 
+// Less takes away what was counted before of the same route.
+func (c NeutralCount) Less(before NeutralCount) NeutralCount {
+	c.Passed -= before.Passed
+	c.Failed -= before.Failed
+	c.Throttled -= before.Throttled
+	c.Unclear -= before.Unclear
+	c.InputTokens -= before.InputTokens
+	c.OutputTokens -= before.OutputTokens
+	return c
+}
+
+// And adds what was counted since of the same route; whether neutral requests tell
+// anything of it is what was said last.
+func (c NeutralCount) And(since NeutralCount) NeutralCount {
+	c.Passed += since.Passed
+	c.Failed += since.Failed
+	c.Throttled += since.Throttled
+	c.Unclear += since.Unclear
+	c.InputTokens += since.InputTokens
+	c.OutputTokens += since.OutputTokens
+	if since.Last.After(c.Last) {
+		c.Last = since.Last
+	}
+	c.Unusable = since.Unusable
+	return c
+}
+
 // NeutralReport is what a worker tells the Pool of the neutral requests that it
 // has sent since it told last.
 type NeutralReport struct {
 	By    string         `json:"by"` // the worker
-	Pairs []NeutralCount `json:"pairs"`
+	Pairs []NeutralCount `json:"pairs,omitempty"`
+	// Acquitted are routes that the record has as this worker's finding, and that it
+	// does not stay away from any more.
+	Acquitted []PoolAcquittal `json:"acquitted,omitempty"`
+}
+
+// PoolAcquittal names a finding that its worker has taken back.
+type PoolAcquittal struct {
+	Resource string    `json:"resource"`
+	Model    string    `json:"model,omitempty"`
+	Endpoint string    `json:"endpoint,omitempty"`
+	At       time.Time `json:"at"` // of the finding: one that came after it stands
 }
 
 // SuspectRoute is a route at which an attempt of a run failed with an effect on

@@ -39,10 +39,10 @@ type PoolHealth struct {
 	Enabled  []Enabled  `json:"enabled,omitempty"` // the last enabling of a route, so that older reports do not undo it
 	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
 	// Reported is what workers found and no other worker's test has answered yet.
-	Reported []PoolReport `json:"reported,omitempty"`
+	Reported []PoolFinding `json:"reported,omitempty"`
 	// Alone is what one worker found and another's test did not confirm: only that
 	// worker stays away.
-	Alone    []PoolReport   `json:"alone,omitempty"`
+	Alone    []PoolFinding  `json:"alone,omitempty"`
 	Neutrals []NeutralCount `json:"neutrals,omitempty"` // of all workers
 	Refused  []string       `json:"refused,omitempty"`  // signals that nobody can read, the first 20
 	// Services are those whose routes the pool knows, by task queue: a worker that
@@ -64,6 +64,8 @@ type Disabled struct {
 	Until    time.Time `json:"until,omitzero"`     // zero: until a test passes or an operator enables it
 	NextTest time.Time `json:"next_test,omitzero"` // zero: not tested
 	Failed   int       `json:"failed_tests,omitempty"`
+	// Limit is the output limit at which a test failed, and at which it is tested again; zero: the least.
+	Limit int `json:"limit,omitempty"`
 }
 
 // Enabled records when a route was enabled, and by whom or by what.
@@ -78,6 +80,7 @@ type Enabled struct {
 type PoolTest struct {
 	Resource string    `json:"resource"`
 	Model    string    `json:"model,omitempty"`
+	Endpoint string    `json:"endpoint,omitempty"` // EndpointDigest; empty in those of earlier builds
 	At       time.Time `json:"at"`
 	Passed   bool      `json:"passed"`            // Verdict is VerdictPassed; the only word of records of earlier builds
 	Verdict  Verdict   `json:"verdict,omitempty"` // empty: of an earlier build
@@ -107,6 +110,17 @@ type PoolReport struct {
 	Limit int `json:"limit,omitempty"`
 }
 
+// PoolFinding is a report as the Pool keeps it: until a test has answered it, and
+// after that where the test passed. An hour after the worker told it last it is
+// forgotten; a worker that still holds it tells it again.
+type PoolFinding struct {
+	PoolReport
+	Heard    time.Time `json:"heard"`              // when the worker told it last
+	Tried    int       `json:"tried,omitempty"`    // tests that answered nothing
+	NextTest time.Time `json:"next_test,omitzero"` // of a reported one; zero: at once
+	Test     *PoolTest `json:"test,omitempty"`     // that passed, of one that stands alone
+}
+
 // PoolChange is an operator's wish about a route.
 type PoolChange struct {
 	Resource string    `json:"resource"`
@@ -126,6 +140,18 @@ func (c PoolChange) Validate() error {
 	}
 	return operatorText("pool", c.By, c.Reason)
 }
+
+const (
+	// PoolTimeout is the longest that a test of the Pool's may take, the waits for
+	// permits and for the answer together.
+	PoolTimeout = time.Minute
+	// NeutralTimeout is the longest that a neutral request may be given, so that a
+	// test of the Pool's has time for it.
+	NeutralTimeout = 45 * time.Second
+	// PoolDeclines is how often a worker leaves a test to another one. Then there is
+	// no other, and it sends it.
+	PoolDeclines = 8
+)
 
 // PoolInput is the input of the Pool workflow. The routes of the services limit
 // changes to what some configuration has, so that a typing error is refused and
@@ -169,6 +195,9 @@ type RetestPolicy struct {
 type TestInput struct {
 	Resource string `json:"resource"`
 	Model    string `json:"model"`
+	// Endpoint is the address that the test is about: a worker that has the resource
+	// elsewhere leaves it to another. Empty: wherever it is.
+	Endpoint string `json:"endpoint,omitempty"`
 	Limit    int    `json:"limit,omitempty"` // of output tokens, as in the report; zero: the least
 	// NotBy is the worker that reported the route: another one is to confirm it, as
 	// long as there is another.

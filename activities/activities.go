@@ -53,6 +53,10 @@ type Config struct {
 	Client client.Client
 	Router Router
 	Agents map[string]*Agent
+	// Identity names this process in the results of tests, as no other is called.
+	Identity string
+	// Endpoint returns the EndpointDigest of a resource's address; nil: unknown.
+	Endpoint func(resource string) string
 	// Converter is that of Client, for memos; nil is the SDK's own.
 	Converter converter.DataConverter
 	// Attributes reports whether the namespace has the search attributes of runs
@@ -68,13 +72,15 @@ type Config struct {
 // Activities holds the activities that are not tools. It is safe for concurrent
 // use; a nil *Activities names them in workflow code.
 type Activities struct {
-	client  client.Client
-	router  Router
-	agents  map[string]*Agent
-	convert converter.DataConverter
-	indexed func() bool
-	actWait time.Duration
-	cache   *transcripts
+	client   client.Client
+	router   Router
+	agents   map[string]*Agent
+	identity string
+	endpoint func(resource string) string
+	convert  converter.DataConverter
+	indexed  func() bool
+	actWait  time.Duration
+	cache    *transcripts
 }
 
 // New checks the configuration and returns the activities.
@@ -92,7 +98,7 @@ func New(cfg Config) (*Activities, error) {
 		cfg.CacheBytes = 64 << 20
 	}
 	return &Activities{
-		client: cfg.Client, router: cfg.Router, agents: cfg.Agents, convert: cfg.Converter, indexed: cfg.Attributes, actWait: cfg.ActWait,
+		client: cfg.Client, router: cfg.Router, agents: cfg.Agents, identity: cfg.Identity, endpoint: cfg.Endpoint, convert: cfg.Converter, indexed: cfg.Attributes, actWait: cfg.ActWait,
 		cache: newTranscripts(cfg.CacheBytes),
 	}, nil
 }

@@ -2,17 +2,40 @@ package activities
 
 import (
 	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/onceward/onceward"
 )
 
+// testSlack is the part of a test's time that is left for saying how it went: a test
+// that waited for its permits to the end is a result too.
+const testSlack = 5 * time.Second
+
 // TestResource makes one neutral request to a route and says how it went. A failed
-// test is a result, not an error: the Pool keeps it.
+// test is a result, not an error: the Pool keeps it. A worker that is not to confirm
+// what it has reported itself, or has the resource at another address, leaves the test
+// to another one, a few times: then there is none.
 func (a *Activities) TestResource(ctx context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
-	test, err := a.router.Test(ctx, in.Resource, in.Model, in.Limit)
-	if err != nil { // of another configuration
-		test = onceward.PoolTest{Verdict: onceward.VerdictUnclear, Error: err.Error()}
+	test := onceward.PoolTest{Resource: in.Resource, Model: in.Model, By: a.identity}
+	elsewhere := in.Endpoint != "" && a.endpoint != nil && a.endpoint(in.Resource) != in.Endpoint
+	if last := activity.GetInfo(ctx).Attempt > onceward.PoolDeclines; !last && (elsewhere || in.NotBy != "" && in.NotBy == a.identity) {
+		return test, temporal.NewApplicationError("left to another worker", "declined")
 	}
-	test.Resource, test.Model, test.Error = in.Resource, in.Model, clip(test.Error)
-	return test, nil
+	if elsewhere {
+		test.Verdict, test.Error = onceward.VerdictUnclear, "no worker was found that has the resource at this address"
+		return test, nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, activity.GetInfo(ctx).Deadline.Add(-testSlack))
+	defer cancel()
+	found, err := a.router.Test(ctx, in.Resource, in.Model, in.Limit)
+	if err != nil { // of another configuration
+		test.Verdict, test.Error = onceward.VerdictUnclear, clip(err.Error())
+		return test, nil
+	}
+	found.Resource, found.Model, found.By, found.Error = in.Resource, in.Model, a.identity, clip(found.Error)
+	found.Passed = found.Verdict == onceward.VerdictPassed
+	return found, nil
 }

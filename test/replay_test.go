@@ -20,6 +20,7 @@ const histories = "histories"
 var stored = []string{
 	"refund", "refund-killed", "refund-reset", "continued-as-new",
 	"action-committed", "action-reconciled", "action-resolved", "action-reset", "action-reset-reads",
+	"pool", // of a build whose loop tested inline and disabled at once: it cannot be recorded again
 }
 
 // record keeps a history if the tests were asked to.

@@ -31,28 +31,34 @@ const (
 	poolReports = 64
 )
 
-// poolSync keeps this process's health and the Pool workflow's record in step: a
-// finding of this worker is reported once, when it changes something, and what
-// other workers found or an operator decided is adopted. It sends no attempt's
-// health, only what lasts.
+// poolSync keeps this process's health and the Pool workflow's record in step: what a
+// neutral request of this worker has convicted is reported until the record has it,
+// and what the Pool has confirmed or an operator decided is adopted. It sends no
+// suspicion and no breaker, only what lasts, and how many neutral requests there were.
 type poolSync struct {
 	client  client.Client
 	router  *router.Router
 	log     *slog.Logger
+	metrics client.MetricsHandler // nil: nothing is counted
 	pool    string
+	by      string // this worker, as no other process is called
 	routes  onceward.PoolRoutes
 	reports chan onceward.PoolReport
 	told    time.Time // when the routes were
 	known   bool      // the record has this service's routes
 	last    onceward.PoolHealth
 	said    string // the last error of reading
+	counted neutralCounts
 }
 
 func newPoolSync(w *Worker) *poolSync {
 	s := &poolSync{
-		client: w.client, log: w.log, pool: w.cfg.Pool.Name,
+		client: w.client, log: w.log, metrics: w.metrics, pool: w.cfg.Pool.Name, by: w.identity,
 		reports: make(chan onceward.PoolReport, poolReports),
-		routes:  onceward.PoolRoutes{Service: w.cfg.Temporal.TaskQueue, Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most}},
+		routes: onceward.PoolRoutes{
+			Version: onceward.PoolVersion, Service: w.cfg.Temporal.TaskQueue,
+			Retest: onceward.RetestPolicy{First: w.cfg.Pool.Retest.First, Most: w.cfg.Pool.Retest.Most},
+		},
 	}
 	for _, r := range w.cfg.Pool.Resources {
 		route := onceward.PoolRoute{Resource: r.Name, Endpoint: r.Endpoint()}
@@ -64,34 +70,20 @@ func newPoolSync(w *Worker) *poolSync {
 	return s
 }
 
-// changed is the router's OnChange. It must not block: it is called inside an
-// attempt.
-func (s *poolSync) changed(c router.Change) {
-	if c.Event != router.EventDisabled {
-		s.log.Info("resource "+string(c.Event), "resource", c.Resource, "model", c.Model)
-		return
-	}
-	about := []any{"resource", c.Resource, "model", c.Model, "class", c.Disabled.Class, "reason", c.Disabled.Reason}
-	if c.Disabled.Until.IsZero() {
-		about = append(about, "remedy", "mend it, then wait for its next test or use `onceward pool enable`")
-	} else {
-		about = append(about, "until", c.Disabled.Until)
-	}
-	s.log.Warn("resource disabled", about...)
-	s.enqueue(c)
-}
-
-// enqueue reports a finding that concerns every worker.
+// enqueue reports what this worker has convicted. Its words are the neutral request's
+// answer's, and the Pool disables nothing for them: it has the route tested by another
+// worker.
 func (s *poolSync) enqueue(c router.Change) {
 	if c.Disabled.Adopted {
 		return
 	}
 	report := onceward.PoolReport{
-		Resource: c.Resource, Model: c.Model, Endpoint: s.endpoint(c.Resource), Class: c.Disabled.Class, Reason: c.Disabled.Reason, At: c.Disabled.Since, Until: c.Disabled.Until,
+		Resource: c.Resource, Model: c.Model, Endpoint: s.endpoint(c.Resource), Class: c.Disabled.Class, Reason: c.Disabled.Reason,
+		At: c.Disabled.Since, Until: c.Disabled.Until, By: s.by, Limit: c.Limit,
 	}
 	select {
 	case s.reports <- report:
-	default:
+	default: // it is told again by the next reading
 	}
 }
 
@@ -138,13 +130,15 @@ func (s *poolSync) endpoint(resource string) string {
 	return ""
 }
 
-// run sends reports and reads the record until ctx is done.
+// run sends reports and reads the record until ctx is done. Then it tells what it has
+// counted since, so that a stopped worker leaves no neutral request untold.
 func (s *poolSync) run(ctx context.Context) {
 	ticker := time.NewTicker(poolEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			s.tellNeutrals(context.WithoutCancel(ctx), true)
 			return
 		case report := <-s.reports:
 			if err := s.signal(ctx, onceward.SignalReport, report); err != nil && ctx.Err() == nil {
@@ -153,6 +147,7 @@ func (s *poolSync) run(ctx context.Context) {
 		case <-ticker.C:
 			s.tell(ctx)
 			s.read(ctx)
+			s.tellNeutrals(ctx, false)
 		}
 	}
 }
@@ -195,35 +190,56 @@ func (s *poolSync) read(ctx context.Context) {
 	}
 }
 
-// adopt brings the router in step with the record.
+// adopt brings the router in step with the record. What was reported is nobody's
+// but the reporter's until the Pool has confirmed it.
 func (s *poolSync) adopt(record onceward.PoolHealth) {
-	type key struct{ resource, model string }
-	recorded := map[key]bool{}
 	for _, d := range record.Disabled {
-		if d.Endpoint != "" && d.Endpoint != s.endpoint(d.Resource) {
+		if !s.here(d.Resource, d.Endpoint) {
 			continue // of another configuration: the same name for another address
 		}
-		recorded[key{d.Resource, d.Model}] = true
 		reason := d.Reason
 		if d.By != "" {
 			reason = "by " + d.By + ": " + reason
 		}
 		s.router.Adopt(d.Resource, d.Model, health.Disabled{Class: d.Class, Reason: reason, Since: d.Since, Until: d.Until})
 	}
-	enabled := map[key]time.Time{}
-	for _, e := range record.Enabled {
-		enabled[key{e.Resource, e.Model}] = e.At
-	}
 	for _, off := range s.router.Off() {
-		k := key{off.Resource, off.Model}
+		recorded := slices.ContainsFunc(record.Disabled, func(d onceward.Disabled) bool {
+			return d.Resource == off.Resource && (d.Model == off.Model || d.Model == "" && !off.Disabled.Adopted) && s.here(d.Resource, d.Endpoint)
+		})
 		switch {
-		case recorded[k]:
-		case off.Disabled.Adopted || enabled[k].After(off.Disabled.Since):
+		case recorded:
+		case off.Disabled.Adopted || enabledSince(record, off):
 			_ = s.router.Enable(off.Resource, off.Model) // fails only for names the router does not have
-		default:
-			s.enqueue(off) // the report was lost
+		case !s.heard(record, off):
+			s.enqueue(off) // the report was lost, or the record was
 		}
 	}
+}
+
+// here reports whether a record's entry is about the address that this worker has.
+func (s *poolSync) here(resource, endpoint string) bool {
+	return endpoint == "" || endpoint == s.endpoint(resource)
+}
+
+// enabledSince reports whether a route was enabled after this worker convicted it.
+func enabledSince(record onceward.PoolHealth, off router.Change) bool {
+	return slices.ContainsFunc(record.Enabled, func(e onceward.Enabled) bool {
+		return e.Resource == off.Resource && (e.Model == off.Model || e.Model == "") && e.At.After(off.Disabled.Since)
+	})
+}
+
+// heard reports whether the record has a finding of this worker.
+func (s *poolSync) heard(record onceward.PoolHealth, off router.Change) bool {
+	has := func(f onceward.PoolFinding) bool {
+		return s.own(f) && f.Resource == off.Resource && f.Model == off.Model && !off.Disabled.Since.After(f.At)
+	}
+	return slices.ContainsFunc(record.Reported, has) || slices.ContainsFunc(record.Alone, has)
+}
+
+// own reports whether a finding of the record is this worker's, of the address that it has.
+func (s *poolSync) own(f onceward.PoolFinding) bool {
+	return f.By == s.by && f.Endpoint == s.endpoint(f.Resource)
 }
 
 // ReadPool reads the record of a pool: which routes are disabled, why, since

@@ -46,6 +46,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run worker: %w", err)
 	}
+	defer record.router.Close()
 	fatal := make(chan error, 3)
 	stopped := func(err error) {
 		select {
@@ -81,6 +82,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.log.Info("worker stops polling; attempts and commits in flight end first", "drain", w.cfg.Worker.Drain)
 	stop(all...)
+	record.router.Close() // before the last count of its neutral requests is told
 	w.log.Info("worker stopped")
 	return failed
 }
@@ -118,7 +120,7 @@ func (w *Worker) activities(record *poolSync) (*activities.Activities, error) {
 		return nil, err
 	}
 	record.router = r
-	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents, Converter: w.convert, Attributes: w.attributes.there.Load})
+	return activities.New(activities.Config{Client: w.client, Router: r, Agents: w.agents, Identity: w.identity, Endpoint: record.endpoint, Converter: w.convert, Attributes: w.attributes.there.Load})
 }
 
 func openKey(r router.Resource) bool {

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -29,6 +31,8 @@ type Worker struct {
 	cfg          Config
 	log          *slog.Logger
 	interceptors []interceptor.WorkerInterceptor
+	metrics      client.MetricsHandler
+	identity     string // as no other process is called
 	attributes   attributes
 	convert      converter.DataConverter // of the client; set by Run
 	sdk          client.Client           // of the SDK workers: the client, or one of its connection that Run makes
@@ -60,6 +64,13 @@ func WithLogger(logger *slog.Logger) Option {
 	return func(w *Worker) { w.log = logger }
 }
 
+// WithMetrics sets where the worker counts onceward_health, with the tags resource,
+// model and event: give it the handler of the client's options. Without it these are
+// not counted; what the SDK and attempts count goes where the client says.
+func WithMetrics(handler client.MetricsHandler) Option {
+	return func(w *Worker) { w.metrics = handler }
+}
+
 // New checks the configuration and returns a worker without agents. The client
 // stays the caller's: Run does not close it. It must be of the configuration's
 // namespace.
@@ -73,11 +84,21 @@ func New(c client.Client, cfg Config, options ...Option) (*Worker, error) {
 	if err := guard.Alone(c); err != nil {
 		return nil, fmt.Errorf("make worker: %w", err)
 	}
-	w := &Worker{client: c, sdk: c, cfg: cfg, log: slog.Default(), agents: map[string]*activities.Agent{}}
+	w := &Worker{client: c, sdk: c, cfg: cfg, log: slog.Default(), identity: identity(), agents: map[string]*activities.Agent{}}
 	for _, option := range options {
 		option(w)
 	}
 	return w, nil
+}
+
+// identity names this process in the pool's record. Host and number alone are no name:
+// containers of one image have both in common.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%s", onceward.Cut(host, 60), os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
 // Register adds an agent and the workflow function that runs it, a top-level

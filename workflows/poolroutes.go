@@ -13,29 +13,39 @@ import (
 // routes longest ago is forgotten first.
 const maxServices = 50
 
-// configure takes over the routes of a service, as its last worker to start has
-// them. It forgets what workers have found of routes that no service has any more.
-// What an operator has disabled stays: a configuration that does not know a route
-// says nothing about a decision.
-func (p *pool) configure(ctx workflow.Context, routes workflow.ReceiveChannel) {
-	for routes.Len() > 0 {
-		var next onceward.PoolRoutes
-		if err := p.inbox.receive(ctx, routes, &next); err != nil {
-			p.refuse(onceward.SignalRoutes + ": " + err.Error())
-			continue
-		}
-		p.services = slices.DeleteFunc(p.services, func(s onceward.PoolRoutes) bool { return s.Service == next.Service })
-		p.services = append(p.services, next)
-		p.services = p.services[max(0, len(p.services)-maxServices):]
-		p.name()
-		left := slices.DeleteFunc(slices.Clone(p.health.Disabled), func(d onceward.Disabled) bool {
-			return d.By == "" && p.serviceOf(d.Resource, d.Model, d.Endpoint) == nil
-		})
-		if len(left) != len(p.health.Disabled) {
-			p.health.Disabled = left
-			p.touch()
-		}
+// takeRoutes takes over the routes of a service, as its last worker to start has
+// them. It forgets what workers have found of routes that no service has any more,
+// and what was counted of them. What an operator has disabled stays: a configuration
+// that does not know a route says nothing about a decision.
+func (p *pool) takeRoutes(ctx workflow.Context, routes workflow.ReceiveChannel) error {
+	var next onceward.PoolRoutes
+	if err := p.inbox.receive(ctx, routes, &next); err != nil {
+		return err
 	}
+	p.services = slices.DeleteFunc(p.services, func(s onceward.PoolRoutes) bool { return s.Service == next.Service })
+	p.services = append(p.services, next)
+	p.services = latest(p.services, maxServices)
+	p.name()
+	unknown := func(resource, model, endpoint string) bool { return p.serviceOf(resource, model, endpoint) == nil }
+	left := slices.DeleteFunc(slices.Clone(p.health.Disabled), func(d onceward.Disabled) bool {
+		return d.By == "" && unknown(d.Resource, d.Model, d.Endpoint)
+	})
+	if len(left) != len(p.health.Disabled) {
+		p.health.Disabled = left
+		p.touch()
+	}
+	if p.inline() {
+		p.outdated = p.outdated || next.Version >= confirming
+		return nil
+	}
+	p.forget(func(f onceward.PoolFinding) bool { return unknown(f.Resource, f.Model, f.Endpoint) })
+	counted := len(p.health.Neutrals) + len(p.health.Tests)
+	p.health.Neutrals = slices.DeleteFunc(p.health.Neutrals, func(n onceward.NeutralCount) bool { return unknown(n.Resource, n.Model, n.Endpoint) })
+	p.health.Tests = slices.DeleteFunc(p.health.Tests, func(t onceward.PoolTest) bool { return unknown(t.Resource, t.Model, t.Endpoint) })
+	if counted != len(p.health.Neutrals)+len(p.health.Tests) {
+		p.touch()
+	}
+	return nil
 }
 
 // name puts the names of the services on record.
@@ -71,15 +81,6 @@ func (p *pool) serviceOf(resource, model, endpoint string) *onceward.PoolRoutes 
 		}
 	}
 	return nil
-}
-
-func firstModel(s onceward.PoolRoutes, resource string) string {
-	for _, r := range s.Routes {
-		if r.Resource == resource && len(r.Models) > 0 {
-			return r.Models[0]
-		}
-	}
-	return ""
 }
 
 // known refuses a route that no service's configuration has.

@@ -58,6 +58,11 @@ func completeCommand(o *options) *cobra.Command {
 // back in the words of the validator. Nothing is sent in clear to workers that have
 // a codec, and what was taken is not told as a failure to send.
 func sendUpdate(ctx context.Context, c client.Client, workflowID, name string, in, out any) error {
+	return sendUpdateFor(ctx, c, workflowID, name, in, out, updateTimeout)
+}
+
+// sendUpdateFor is sendUpdate for one that may take longer once a worker has it.
+func sendUpdateFor(ctx context.Context, c client.Client, workflowID, name string, in, out any, most time.Duration) error {
 	switch err := show.Readable(ctx, c, workflowID); {
 	case errors.Is(err, show.ErrNotFound):
 		return noneOpen(name, workflowID)
@@ -66,12 +71,20 @@ func sendUpdate(ctx context.Context, c client.Client, workflowID, name string, i
 	}
 	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
+	stage := client.WorkflowUpdateStageCompleted
+	if most > updateTimeout {
+		stage = client.WorkflowUpdateStageAccepted
+	}
 	handle, err := c.UpdateWorkflow(waiting, client.UpdateWorkflowOptions{
-		WorkflowID: workflowID, UpdateName: name, Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: workflowID, UpdateName: name, Args: []any{in}, WaitForStage: stage,
 	})
 	completed := err == nil // the handle has the answer, and only decodes it
 	if completed {
-		err = handle.Get(waiting, out)
+		ending, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		if err = handle.Get(ending, out); err != nil && ending.Err() != nil && ctx.Err() == nil {
+			return fmt.Errorf("send %s to %s: it was taken, and its answer has not come within %s: look at it with `onceward pool show`", name, workflowID, most)
+		}
 	}
 	var refused *temporal.ApplicationError
 	var missing *serviceerror.NotFound

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -17,7 +15,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/onceward/onceward"
-	"github.com/onceward/onceward/cmd/onceward/internal/show"
 	"github.com/onceward/onceward/worker"
 	"github.com/onceward/onceward/worker/config"
 )
@@ -26,12 +23,13 @@ func poolCommand(o *options) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "pool",
-		Short: "Show, enable and disable the routes of a pool",
-		Long: `Show, enable and disable the routes of a pool. What is disabled, why, since when and
+		Short: "Show, test, enable and disable the routes of a pool",
+		Long: `Show, test, enable and disable the routes of a pool. What is disabled, why, since when and
 how its last test went is kept by the workflow pool/NAME, over restarts of workers;
 workers read it every few seconds. The pool's name is --pool, or what --config says,
 or that of the namespace's only one. A worker starts the workflow when there is none.`,
 		Example: `  onceward pool show
+  onceward pool test swedencentral --by dana
   onceward pool enable swedencentral --by dana
   onceward pool disable swedencentral/gpt-5.6 --by dana --reason "wrong answers" --for 2h`,
 		Args:                       noCommand,
@@ -39,7 +37,7 @@ or that of the namespace's only one. A worker starts the workflow when there is 
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.PersistentFlags().StringVar(&name, "pool", "", "name of the pool (default what --config says, else the namespace's only one)")
-	cmd.AddCommand(poolShowCommand(o, &name), poolEnableCommand(o, &name), poolDisableCommand(o, &name))
+	cmd.AddCommand(poolShowCommand(o, &name), poolTestCommand(o, &name), poolEnableCommand(o, &name), poolDisableCommand(o, &name))
 	return cmd
 }
 
@@ -47,9 +45,15 @@ func poolShowCommand(o *options, name *string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show which routes are disabled, why, since when, and their last tests",
-		Long: `Show which routes are disabled, why, since when and by whom, and how the last test of
-each went. It reads the memo of the workflow pool/NAME, which needs no worker.`,
+		Short: "Show the state of every route, why, since when, and its last test",
+		Long: `Show the state of every route of a pool, why, since when and by whom, how its last test
+went and when the next one is, and how many neutral requests were sent to it:
+  ok         attempts go there
+  reported   a worker has found something, and no other has confirmed it yet
+  alone      another worker did not confirm it: that one alone stays away
+  disabled   no attempt goes there, because a test failed or an operator decided it
+Passing trouble (a 429, an open breaker, a suspicion) is each worker's own and not here.
+It reads the memo of the workflow pool/NAME, which needs no worker.`,
 		Example: "  onceward pool show\n  onceward pool show --pool eu --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -183,6 +187,15 @@ func poolRuns(ctx context.Context, c client.Client, pool string) (bool, error) {
 
 // changePool sends an update about RESOURCE[/MODEL] and prints what follows.
 func (o *options) changePool(cmd *cobra.Command, name, route, update string, change onceward.PoolChange, asJSON bool) error {
+	var health onceward.PoolHealth
+	return o.updatePool(cmd, name, route, update, change, &health, updateTimeout, func(pool string) error {
+		return printPool(cmd.OutOrStdout(), pool, true, health, asJSON)
+	})
+}
+
+// updatePool sends an update about RESOURCE[/MODEL] to an open Pool workflow, and waits
+// for its end as long as it may take.
+func (o *options) updatePool(cmd *cobra.Command, name, route, update string, change onceward.PoolChange, out any, most time.Duration, done func(pool string) error) error {
 	var pair bool
 	if change.Resource, change.Model, pair = strings.Cut(route, "/"); pair && change.Model == "" {
 		return usageError{fmt.Errorf("read route %q: there is no model after the slash; leave the slash out for every model of %s", route, change.Resource)}
@@ -199,59 +212,11 @@ func (o *options) changePool(cmd *cobra.Command, name, route, update string, cha
 		if !running {
 			return fmt.Errorf("send %s: the workflow %s has been closed: a worker of that pool starts it again", update, onceward.PoolWorkflowID(pool))
 		}
-		var health onceward.PoolHealth
-		if err := sendUpdate(cmd.Context(), c, onceward.PoolWorkflowID(pool), update, change, &health); err != nil {
+		if err := sendUpdateFor(cmd.Context(), c, onceward.PoolWorkflowID(pool), update, change, out, most); err != nil {
 			return err
 		}
-		return printPool(cmd.OutOrStdout(), pool, running, health, asJSON)
+		return done(pool)
 	})
-}
-
-func printPool(w io.Writer, pool string, running bool, health onceward.PoolHealth, asJSON bool) error {
-	if asJSON {
-		if health.Disabled == nil {
-			health.Disabled = []onceward.Disabled{}
-		}
-		return printJSON(w, struct {
-			Pool    string `json:"pool"`
-			Running bool   `json:"running"` // is the Pool workflow open
-			onceward.PoolHealth
-		}{pool, running, health})
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "pool %s · version %d", pool, health.Version)
-	if !running {
-		b.WriteString(" · its workflow is closed; a worker starts it again")
-	}
-	b.WriteString("\n")
-	if len(health.Disabled) == 0 {
-		b.WriteString("nothing is disabled\n")
-	} else {
-		t := show.NewTable("disabled", "class", "by", "since", "until", "next test", "failed tests", "reason")
-		for _, d := range health.Disabled {
-			t.AppendRow(table.Row{routeText(d.Resource, d.Model), orDashText(string(d.Class)), show.OneLine(orDashText(d.By)), localTime(d.Since), localTime(d.Until), localTime(d.NextTest), d.Failed, show.OneLine(d.Reason)})
-		}
-		b.WriteString(show.Render(t) + "\n")
-	}
-	if len(health.Tests) > 0 {
-		t := show.NewTable("tested", "when", "passed", "class", "error")
-		for _, test := range health.Tests {
-			t.AppendRow(table.Row{routeText(test.Resource, test.Model), localTime(test.At), test.Passed, orDashText(string(test.Class)), show.OneLine(orDashText(test.Error))})
-		}
-		b.WriteString(show.Render(t) + "\n")
-	}
-	if len(health.Enabled) > 0 {
-		t := show.NewTable("enabled", "when", "by")
-		for _, e := range health.Enabled {
-			t.AppendRow(table.Row{routeText(e.Resource, e.Model), localTime(e.At), show.OneLine(e.By)})
-		}
-		b.WriteString(show.Render(t) + "\n")
-	}
-	for _, why := range health.Refused {
-		b.WriteString("refused: " + show.OneLine(why) + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func routeText(resource, model string) string {

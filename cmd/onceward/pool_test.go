@@ -19,6 +19,21 @@ func TestPoolIsPrintedWithReasonsAndTests(t *testing.T) {
 		Tests:    []onceward.PoolTest{{Resource: "A", At: at, Class: onceward.ClassBilling, Error: "402"}},
 		Enabled:  []onceward.Enabled{{Resource: "C", At: at, By: "a passed test"}},
 	}
+	alone := func(model, endpoint, by string) onceward.PoolFinding {
+		return onceward.PoolFinding{PoolReport: onceward.PoolReport{Resource: "A", Model: model, Endpoint: endpoint, Class: onceward.ClassPermission, Reason: "403", At: at, By: by}, NextTest: at.Add(time.Minute)}
+	}
+	mixed := onceward.PoolHealth{
+		Reported: []onceward.PoolFinding{alone("m", "0123456789", "w2")}, Alone: []onceward.PoolFinding{alone("m", "0123456789", "w1")},
+		Tests: []onceward.PoolTest{{Resource: "A", Model: "m", Endpoint: "0123456789", At: at, Verdict: onceward.VerdictThrottled, Class: onceward.ClassRateLimited, Error: "429", InputTokens: 21, OutputTokens: 3, By: "w3"}},
+		Neutrals: []onceward.NeutralCount{
+			{Resource: "A", Model: "m", Endpoint: "0123456789", Passed: 2, Failed: 1, Throttled: 4, Unclear: 3, InputTokens: 210, OutputTokens: 48, Last: at},
+			{Resource: "A", Model: "m", Endpoint: "abcdefghij", Unusable: "too dear:\nit costs"}, {Resource: "B", Model: "n"},
+		},
+	}
+	operated := onceward.PoolHealth{
+		Disabled: []onceward.Disabled{{Resource: "B", Reason: "rotating", By: "dana", Since: at}, {Resource: "C", Model: "m", Reason: "odd", By: "lee", Since: at}},
+		Neutrals: []onceward.NeutralCount{{Resource: "B", Model: "m", Endpoint: "0123456789"}, {Resource: "C", Model: "m", Endpoint: "0123456789"}, {Resource: "D", Model: "m"}},
+	}
 	for name, c := range map[string]struct {
 		health  onceward.PoolHealth
 		running bool
@@ -27,10 +42,18 @@ func TestPoolIsPrintedWithReasonsAndTests(t *testing.T) {
 		"nothing":  {onceward.PoolHealth{}, true, []string{"pool main · version 0 nothing is disabled"}},
 		"a closed": {onceward.PoolHealth{}, false, []string{"its workflow is closed"}},
 		"a full one": {full, true, []string{
-			"A (all models) billing - 2026-07-09 12:00:00 - 2026-07-09 13:00:00 2 no[31m credit left",
-			"B/m - dana 2026-07-09 12:00:00 2026-07-09 12:01:00 - 0 rotating",
-			"A (all models) 2026-07-09 12:00:00 false billing 402", "C (all models) 2026-07-09 12:00:00 a passed test",
+			"A (all models) disabled by a test billing 2026-07-09 12:00:00 - 2026-07-09 12:00:00 failed 2026-07-09 13:00:00 2 no[31m credit left",
+			"B/m disabled by dana - 2026-07-09 12:00:00 2026-07-09 12:01:00 - - 0 rotating",
+			"A (all models) 2026-07-09 12:00:00 failed billing 0/0 - 402", "C (all models) 2026-07-09 12:00:00 a passed test",
 		}},
+		"what is not confirmed, at one of two addresses": {mixed, true, []string{
+			"nothing is disabled", "A/m @012345 reported by w2 permission 2026-07-09 12:00:00 - 2026-07-09 12:00:00 throttled 2026-07-09 12:01:00 0 403",
+			"A/m @012345 alone at w1 permission", "A/m @abcdef ok - - - - - 0 -", "B/n ok",
+			"A/m @012345 2026-07-09 12:00:00 throttled rate_limited 21/3 w3 429",
+			"A/m @012345 10 2 1 4 3 210/48 2026-07-09 12:00:00", "B/n 0 0 0 0 0 0/0 -",
+			"A/m @abcdef is only ever avoided, because neutral requests tell nothing of it: too dear: it costs",
+		}},
+		"what operators decided": {operated, true, []string{"B (all models) disabled by dana", "B/m disabled by dana", "C/m disabled by lee - 2026-07-09 12:00:00 - - - 0 odd B/m disabled by dana - 2026-07-09 12:00:00 - - - 0 rotating D/m ok"}},
 	} {
 		var out bytes.Buffer
 		if err := printPool(&out, "main", c.running, c.health, false); err != nil {
@@ -45,6 +68,27 @@ func TestPoolIsPrintedWithReasonsAndTests(t *testing.T) {
 		var got map[string]any
 		if err := printPool(&out, "main", c.running, c.health, true); err != nil || json.Unmarshal(out.Bytes(), &got) != nil || got["disabled"] == nil || got["pool"] != "main" || got["running"] != c.running {
 			t.Errorf("%s: JSON %s, %v", name, out.String(), err)
+		}
+	}
+}
+
+func TestPoolTestThatDidNotPassIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		test onceward.PoolTest
+		want string
+	}{
+		"passed":    {onceward.PoolTest{Resource: "A", Model: "m", Passed: true, Verdict: onceward.VerdictPassed}, ""},
+		"failed":    {onceward.PoolTest{Resource: "A", Model: "m", Verdict: onceward.VerdictFailed, Class: onceward.ClassBilling, Error: "no\ncredit"}, "the test of A/m did not pass: failed billing: no credit"},
+		"throttled": {onceward.PoolTest{Resource: "A", Model: "m", Verdict: onceward.VerdictThrottled, Class: onceward.ClassRateLimited}, "throttled rate_limited"},
+		"unclear":   {onceward.PoolTest{Resource: "A", Model: "m", Verdict: onceward.VerdictUnclear, Error: "no permit"}, "unclear: no permit"},
+	} {
+		for _, asJSON := range []bool{false, true} {
+			var out bytes.Buffer
+			err := printTest(&out, c.test, asJSON)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || out.Len() == 0 || asJSON != json.Valid(out.Bytes()) {
+				t.Errorf("%s: %v, want %q\n%s", name, err, c.want, out.String())
+			}
 		}
 	}
 }

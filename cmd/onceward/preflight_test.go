@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/onceward/onceward/router/routertest"
 	"github.com/onceward/onceward/worker/config"
 )
 
@@ -106,6 +107,72 @@ func TestPreflightFailsWithoutATaskClass(t *testing.T) {
 			}
 			if code, out, errs = call(t, "", "preflight", "--config", path); code != 1 || !strings.Contains(out, "http://127.0.0.1:9/v1/responses") || !strings.Contains(errs, "no task class") {
 				t.Errorf("exit %d, %s%s", code, out, errs)
+			}
+		})
+	}
+}
+
+// answered is the configuration of a scripted pool with a task class.
+func answered(t *testing.T, with string, resources ...routertest.Resource) (pool *routertest.Pool, file string) {
+	t.Helper()
+	pool, file = probed(t, resources...)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "kind: compatible", "kind: compatible"+with, 1) + "tasks: {t: {model: m, max_output_tokens: 50}}\n"
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return pool, file
+}
+
+func TestPreflightAsksEachRouteWhatANeutralRequestTells(t *testing.T) {
+	both := []routertest.Resource{{Name: "A"}, {Name: "B"}}
+	for name, c := range map[string]struct {
+		with, flag string
+		faults     []routertest.Fault
+		asked      int
+		code       int
+		out, errs  []string
+	}{
+		"all pass":                           {flag: "--probe", asked: 2, out: []string{"A/m", "passed", "B/m"}},
+		"one cannot pay":                     {flag: "--probe", faults: []routertest.Fault{routertest.FailWith(402, "").On("B")}, asked: 2, code: 1, out: []string{"failed billing"}, errs: []string{"the neutral request to B/m did not pass: failed billing"}},
+		"one says to wait":                   {flag: "--probe", faults: []routertest.Fault{routertest.FailWith(429, "").On("B")}, asked: 2, code: 1, out: []string{"throttled"}, errs: []string{"the neutral request to B/m did not pass: throttled"}},
+		"one refuses its form":               {flag: "--probe", faults: []routertest.Fault{routertest.FailWith(400, "").On("B")}, asked: 2, code: 1, out: []string{"B/m: neutral requests tell nothing of it", "max_output_tokens: N"}, errs: []string{"did not pass: unclear"}},
+		"one gets none":                      {flag: "--probe", with: ", neutral: off", asked: 1, out: []string{"A/m gets no neutral requests and is only ever avoided: neutral: off", "B/m", "passed"}},
+		"one gets none, and nobody is asked": {with: ", neutral: off", out: []string{"A/m gets no neutral requests and is only ever avoided: neutral: off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool, file := answered(t, c.with, both...)
+			if err := pool.SetFaults(c.faults...); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"preflight", "--config", file}
+			if c.flag != "" {
+				args = append(args, c.flag)
+			}
+			code, out, errs := call(t, "", args...)
+			if code != c.code {
+				t.Errorf("exit %d, want %d: %s", code, c.code, errs)
+			}
+			for _, want := range c.out {
+				if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
+			}
+			for _, want := range c.errs {
+				if !strings.Contains(errs, want) {
+					t.Errorf("no %q in\n%s", want, errs)
+				}
+			}
+			if sent := len(pool.Neutrals()); sent != c.asked || pool.Attempts() != 0 {
+				t.Errorf("%d neutral requests and %d others, want %d and none", sent, pool.Attempts(), c.asked)
+			}
+			code, out, _ = call(t, "", append(args, "--json")...)
+			var report preflight
+			if err := json.Unmarshal([]byte(out), &report); err != nil || code != c.code || len(report.Neutral) != c.asked {
+				t.Errorf("exit %d, JSON %s, %v", code, out, err)
 			}
 		})
 	}

@@ -123,6 +123,9 @@ func checkPool(c Config, refuse refusal) {
 		refuse("pool.breaker.consecutive", "is not positive")
 	}
 	positive(refuse, "pool.breaker.open_for", p.Breaker.OpenFor)
+	if p.NeutralCost < 0 {
+		refuse("pool.neutral_cost_usd", "is negative")
+	}
 	if p.Retest.First < 0 {
 		refuse("pool.retest.first", "is negative; 0s is never")
 	}
@@ -174,6 +177,7 @@ func checkResource(p Pool, i int, r Resource, refuse refusal) {
 	if r.Quota.TokensPerMinute < 0 {
 		refuse(at("quota.tokens_per_minute"), "is negative; leave it out for no limit")
 	}
+	checkNeutral(r, at, refuse)
 	if len(r.Deployments) == 0 {
 		refuse(at("deployments"), "is empty; name at least one deployment")
 	}

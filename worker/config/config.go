@@ -73,7 +73,10 @@ type Pool struct {
 	CrossBoundary string // strip (default) | wait | fail
 	Breaker       Breaker
 	Retest        Retest
-	Resources     []Resource
+	// NeutralCost is the most that one neutral request may cost by its ceiling: a route
+	// that is dearer gets none. Default 0.005 USD.
+	NeutralCost onceward.MicroUSD
+	Resources   []Resource
 }
 
 // Retest says when a disabled route is tested with one cheap request: First
@@ -88,7 +91,7 @@ type Breaker struct {
 	Failures    int           // default 5
 	Consecutive int           // default 3
 	Window      time.Duration // default 300 s; at least the longest attempt
-	OpenFor     time.Duration // default 30 s
+	OpenFor     time.Duration // then a neutral request decides; default 10 s
 }
 
 // Resource is an account or endpoint with its own quota and state.
@@ -105,7 +108,16 @@ type Resource struct {
 	SafetyPolicy string
 	Weight       int // default 1
 	Quota        Quota
+	Neutral      Neutral
 	Deployments  []Deployment
+}
+
+// Neutral says how a resource is tested. The zero value is the least request that
+// hosts accept.
+type Neutral struct {
+	Off             bool          // not at all: the resource is only ever avoided
+	MaxOutputTokens int           // 0: 16
+	Timeout         time.Duration // of the whole request; 0: 25 s
 }
 
 // Header is a header of every request to a resource. Its value is Value, or
@@ -175,8 +187,8 @@ func defaults() Config {
 		Actions:  Actions{Lease: time.Minute, Skew: 2 * time.Second},
 		Pool: Pool{
 			Affinity: "soft", CrossBoundary: "strip",
-			Breaker: Breaker{Failures: 5, Consecutive: 3, Window: 300 * time.Second, OpenFor: 30 * time.Second},
-			Retest:  Retest{First: 5 * time.Minute, Most: 6 * time.Hour},
+			Breaker: Breaker{Failures: 5, Consecutive: 3, Window: 300 * time.Second, OpenFor: 10 * time.Second},
+			Retest:  Retest{First: 5 * time.Minute, Most: 6 * time.Hour}, NeutralCost: onceward.FromUSD(0.005),
 		},
 	}
 }

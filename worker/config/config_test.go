@@ -75,7 +75,9 @@ func TestSmallConfigurationGetsTheDefaults(t *testing.T) {
 		{"pool.name", cfg.Pool.Name, "onceward"},
 		{"affinity", cfg.Pool.Affinity, "soft"},
 		{"cross_boundary", cfg.Pool.CrossBoundary, "strip"},
-		{"breaker", cfg.Pool.Breaker, Breaker{5, 3, 300 * time.Second, 30 * time.Second}},
+		{"breaker", cfg.Pool.Breaker, Breaker{5, 3, 300 * time.Second, 10 * time.Second}},
+		{"neutral_cost_usd", cfg.Pool.NeutralCost, onceward.MicroUSD(5000)},
+		{"neutral", r.Neutral, Neutral{}},
 		{"api", r.API, "responses"},
 		{"base_url", r.BaseURL, "http://127.0.0.1:1/v1/"},
 		{"account", r.Account, "a"},
@@ -117,6 +119,29 @@ func TestChatCompletionsIsReadAndClaimsOnlyWhatItCarries(t *testing.T) {
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+func TestNeutralRequestsAreAsTheFileSays(t *testing.T) {
+	for value, want := range map[string]Neutral{
+		"off": {Off: true}, `"off"`: {Off: true}, "{max_output_tokens: 64}": {MaxOutputTokens: 64},
+		"{timeout: 45s}": {Timeout: 45 * time.Second}, "{}": {}, "": {}, "{max_output_tokens: }": {},
+	} {
+		cfg, err := Parse("c.yaml", []byte(strings.Replace(small, "kind: compatible", "kind: compatible\n      neutral: "+value, 1)), nil)
+		if err != nil || cfg.Pool.Resources[0].Neutral != want {
+			t.Errorf("neutral: %s is %+v, %v; want %+v", value, cfg.Pool.Resources[0].Neutral, err, want)
+			continue
+		}
+		if r := cfg.RouterConfig().Resources[0].Neutral; r.Off != want.Off || r.MaxOutputTokens != want.MaxOutputTokens || r.Timeout != want.Timeout {
+			t.Errorf("neutral: %s reaches the router as %+v", value, r)
+		}
+	}
+	dear, err := Parse("c.yaml", []byte(strings.Replace(small, "pool:\n", "pool:\n  neutral_cost_usd: 0.00001\n", 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report := NewPreflight(dear); len(report.Untested) != 1 || report.Untested[0].Route != "a/gpt-5.6" || !strings.Contains(report.Untested[0].Why, "too dear") {
+		t.Errorf("untested %+v, want a/gpt-5.6 for its price", report.Untested)
 	}
 }
 
@@ -194,6 +219,19 @@ func TestMistakesAreRefusedWithFileKeyAndReason(t *testing.T) {
 		{"key file unreadable", "kind: compatible", "kind: compatible\n      api_key_file: no-such-file", "c.yaml:9: pool.resources[a].api_key_file: the file does not exist; relative paths start beside the configuration"},
 		{"both credentials", "kind: compatible", "kind: compatible\n      api_key_file: f\n      api_key_env: E", "c.yaml:10: " + res + "api_key_env: is given beside api_key_file; keep one"},
 		{"weight of zero", "kind: compatible", "kind: compatible\n      weight: 0", "c.yaml:9: pool.resources[a].weight: is not positive; take the resource out to send it nothing"},
+		{"neutral requests of no tokens", "kind: compatible", "kind: compatible\n      neutral: {max_output_tokens: 0}", "c.yaml:9: " + res + "neutral.max_output_tokens: " + noTokens},
+		{"neutral requests of fewer", "kind: compatible", "kind: compatible\n      neutral: {max_output_tokens: -16}", "c.yaml:9: " + res + "neutral.max_output_tokens: " + noTokens},
+		{"neutral requests beyond a deployment", "kind: compatible", "kind: compatible\n      neutral: {max_output_tokens: 8001}", "c.yaml:9: " + res + "neutral.max_output_tokens: is more than a deployment of the resource may put out, 8000 (capability.max_output_tokens); make it at most that"},
+		{"neutral requests in no time", "kind: compatible", "kind: compatible\n      neutral: {timeout: 0s}", "c.yaml:9: " + res + "neutral.timeout: is not positive; leave it out for 25s"},
+		{"neutral requests in less", "kind: compatible", "kind: compatible\n      neutral: {timeout: -1s}", "c.yaml:9: " + res + "neutral.timeout: is not positive; leave it out for 25s"},
+		{"neutral requests longer than a test", "kind: compatible", "kind: compatible\n      neutral: {timeout: 46s}", "c.yaml:9: " + res + "neutral.timeout: is longer than 45s, and a test of the pool's has no more time"},
+		{"neutral maybe", "kind: compatible", "kind: compatible\n      neutral: maybe", "c.yaml:9: " + res + "neutral: is neither off nor keys and values such as {max_output_tokens: 64}; leave it out for the default"},
+		{"neutral false", "kind: compatible", "kind: compatible\n      neutral: false", "c.yaml:9: " + res + "neutral: is neither off nor keys and values such as {max_output_tokens: 64}; leave it out for the default"},
+		{"neutral of a list", "kind: compatible", "kind: compatible\n      neutral: [off]", "c.yaml:9: " + res + "neutral: want keys and values, not a list"},
+		{"unknown key of neutral", "kind: compatible", "kind: compatible\n      neutral: {max_tokens: 16}", "c.yaml:9: " + res + "neutral: unknown key in column 17"},
+		{"neutral requests that may cost nothing", "pool:\n", "pool:\n  neutral_cost_usd: 0\n", "c.yaml:5: pool.neutral_cost_usd: is not an amount in US dollars above 0; leave it out for 0.005, and write neutral: off at a resource that is not to be tested"},
+		{"neutral requests that may cost less", "pool:\n", "pool:\n  neutral_cost_usd: -0.01\n", "c.yaml:5: pool.neutral_cost_usd: is not an amount in US dollars above 0; leave it out for 0.005, and write neutral: off at a resource that is not to be tested"},
+		{"neutral cost that is a text", "pool:\n", "pool:\n  neutral_cost_usd: cheap\n", "c.yaml:5: pool.neutral_cost_usd: want a number, not a text"},
 		{"negative quota", "kind: compatible", "kind: compatible\n      quota: {requests_per_minute: -1}", "c.yaml:9: pool.resources[a].quota.requests_per_minute: is negative; leave it out for no limit"},
 		{"missing price", "          price: {input: 1, output: 2}\n", "", "c.yaml:11: " + dep + "price: is required, as {input: ..., cached_input: ..., output: ...} in USD per million tokens: without it no attempt can be bounded by a budget"},
 		{"half a price", "price: {input: 1, output: 2}", "price: {input: 1}", "c.yaml:12: " + dep + "price.output: is required, in USD per million tokens; 0 for a deployment that costs nothing"},

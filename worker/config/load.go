@@ -193,6 +193,7 @@ func (l *loader) pool(o *object, p *Pool) {
 		s.duration("most", &p.Retest.Most)
 		s.end()
 	}
+	l.neutralCost(o, &p.NeutralCost)
 	o.each("resources", "name", func(s *object) { p.Resources = append(p.Resources, l.resource(s)) })
 	o.end()
 }
@@ -217,6 +218,7 @@ func (l *loader) resource(o *object) Resource {
 		s.integer("tokens_per_minute", &r.Quota.TokensPerMinute)
 		s.end()
 	}
+	l.neutral(o, &r.Neutral)
 	o.each("deployments", "model", func(s *object) { r.Deployments = append(r.Deployments, l.deployment(s)) })
 	o.end()
 	return r

@@ -14,7 +14,10 @@ import (
 type Preflight struct {
 	Resources []ResourcePreflight `json:"resources"`
 	Tasks     []TaskPreflight     `json:"tasks"`
-	OK        bool                `json:"ok"` // there is a task class, and no single loss leaves one without a route
+	// Untested are the routes that get no neutral requests, and why: they are only ever
+	// avoided, and no test disables or acquits them.
+	Untested []UntestedRoute `json:"untested"`
+	OK       bool            `json:"ok"` // there is a task class, and no single loss leaves one without a route
 }
 
 // ResourcePreflight says where requests to a resource will go.
@@ -26,6 +29,12 @@ type ResourcePreflight struct {
 	Headers  []string `json:"headers"` // their names
 	// PlainHTTP says that what is sent there, a credential too, can be read on the way.
 	PlainHTTP bool `json:"plain_http"`
+}
+
+// UntestedRoute is a route without neutral requests.
+type UntestedRoute struct {
+	Route string `json:"route"`
+	Why   string `json:"why"`
 }
 
 // PlainHTTP reports whether an address is plain http and not of this machine.
@@ -82,7 +91,10 @@ func (r preflightRoute) String() string { return r.resource.Name + "/" + r.model
 // NewPreflight works out the report for a checked configuration.
 func NewPreflight(cfg Config) Preflight {
 	// Without a task class no agent can be registered; only a probe needs none.
-	report := Preflight{OK: len(cfg.Tasks) > 0, Resources: []ResourcePreflight{}, Tasks: []TaskPreflight{}}
+	report := Preflight{OK: len(cfg.Tasks) > 0, Resources: []ResourcePreflight{}, Tasks: []TaskPreflight{}, Untested: []UntestedRoute{}}
+	for _, n := range cfg.RouterConfig().Untested() {
+		report.Untested = append(report.Untested, UntestedRoute{Route: n.Resource + "/" + n.Model, Why: n.Unusable})
+	}
 	for _, r := range cfg.Pool.Resources {
 		part := ResourcePreflight{Resource: r.Name, Kind: r.Kind, API: r.API, URL: r.RequestURL(), Headers: []string{}, PlainHTTP: PlainHTTP(r.BaseURL)}
 		for _, h := range r.Headers {

@@ -16,6 +16,7 @@ func (c Config) RouterConfig() router.Config {
 			Failures: c.Pool.Breaker.Failures, Consecutive: c.Pool.Breaker.Consecutive,
 			Window: c.Pool.Breaker.Window, OpenFor: c.Pool.Breaker.OpenFor,
 		},
+		NeutralCost:    c.Pool.NeutralCost,
 		LongestAttempt: longest,
 	}
 	if key := c.Temporal.APIKey.Reveal(); key != "" { // a gateway of the house may serve both
@@ -25,7 +26,8 @@ func (c Config) RouterConfig() router.Config {
 		out := router.Resource{
 			Name: r.Name, Kind: r.Kind, API: r.API, BaseURL: r.BaseURL, Key: router.Secret(r.Key.Reveal()),
 			Account: r.Account, Boundary: r.Boundary, Region: r.Region, SafetyPolicy: r.SafetyPolicy, Weight: r.Weight,
-			Quota: router.Quota{RequestsPerMinute: r.Quota.RequestsPerMinute, TokensPerMinute: r.Quota.TokensPerMinute},
+			Quota:   router.Quota{RequestsPerMinute: r.Quota.RequestsPerMinute, TokensPerMinute: r.Quota.TokensPerMinute},
+			Neutral: router.Neutral{Off: r.Neutral.Off, MaxOutputTokens: r.Neutral.MaxOutputTokens, Timeout: r.Neutral.Timeout},
 		}
 		for _, h := range r.Headers {
 			out.Headers = append(out.Headers, router.Header{Name: h.Name, Value: h.Value, Secret: router.Secret(h.Secret.Reveal())})
