@@ -48,6 +48,7 @@ var actors = []actor{
 	{name: "cancel a run", weight: 1, act: cancelRun},
 	{name: "cancel an action", weight: 1, act: cancelAction},
 	{name: "spoil a resource", weight: 5, act: spoilResource},
+	{name: "lose the key of a resource", weight: 2, act: loseKey},
 	{name: "answer what is not to be carried out", weight: 3, act: tellFalsehood},
 	{name: "say what is not to be believed", weight: 2, act: speak},
 	{name: "spoil payments", weight: 4, act: spoilPayments},

@@ -126,9 +126,12 @@ func (w *world) judgeRun(r *run, truth map[onceward.ActionID]onceward.ActionRece
 	w.t.Logf("%s: %s %q (%s) after %d attempts", r.ID, result.Outcome, result.Text, result.Reason, result.Use.Attempts)
 	ends := map[onceward.Outcome]bool{
 		onceward.OutcomeCompleted: true, onceward.OutcomeCancelled: r.cancelled, onceward.OutcomeResultDelayed: w.schedule.agent.delayed,
-		// An answer that is cut at the larger limit too ends the run, and says so.
-		onceward.OutcomeFailed:      w.cuts && result.Failure != nil && result.Failure.Class == onceward.ClassIncompleteOutput,
-		onceward.OutcomeUnavailable: w.off && strings.HasPrefix(result.Reason, "no route is left"),
+		// An answer that is cut at the larger limit too, everywhere, ends the run, and so
+		// does a page that every resource answers it with; both say so.
+		onceward.OutcomeFailed: w.cuts && result.Failure != nil && result.Failure.Class == onceward.ClassIncompleteOutput ||
+			w.pages && strings.HasPrefix(result.Reason, "every resource that refused it passed a test since"),
+		// No words switch a resource off: it takes a key that is really lost.
+		onceward.OutcomeUnavailable: w.lost && strings.HasPrefix(result.Reason, "no route is left"),
 	}
 	if !ends[result.Outcome] {
 		w.t.Errorf("%s ended as %s (%s, %v)", r.ID, result.Outcome, result.Reason, result.Failure)

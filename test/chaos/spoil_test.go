@@ -23,7 +23,7 @@ var resourceFaults = []routertest.Fault{
 	{Kind: routertest.FaultStatus, Status: 429, Header: map[string]string{"Retry-After-Ms": "100"}},
 	{Kind: routertest.FaultStatus, Status: 502, Body: page, Header: map[string]string{"Content-Type": "text/html"}},
 	{Kind: routertest.FaultStatus, Status: 200, Body: invented, Header: map[string]string{"Content-Type": "text/event-stream"}},
-	{Kind: routertest.FaultHTML}, {Kind: routertest.FaultEmpty}, {Kind: routertest.FaultNull}, {Kind: routertest.FaultObject},
+	{Kind: routertest.FaultHTML, Only: routertest.Runs}, routertest.Page(403, "").Of(routertest.Runs), routertest.Page(400, "").Of(routertest.Runs), {Kind: routertest.FaultEmpty}, {Kind: routertest.FaultNull}, {Kind: routertest.FaultObject},
 	{Kind: routertest.FaultReset}, {Kind: routertest.FaultClose},
 	{Kind: routertest.FaultCutEvents, AfterEvents: 3}, {Kind: routertest.FaultCutEvents, AfterEvents: 6, RST: true},
 	{Kind: routertest.FaultCutBytes, AfterBytes: 700},
@@ -41,9 +41,20 @@ func spoilResource(w *world, dice *rand.Rand) (string, func()) {
 		f.Resource = resources[at].Name()
 	}
 	w.cuts = w.cuts || f.Kind == routertest.FaultIncomplete
-	w.off = w.off || f.Kind == routertest.FaultHTML
+	w.pages = w.pages || f.Kind == routertest.FaultHTML
 	must(w.t, w.bench.Pool.AddFaults(f))
 	return fmt.Sprintf("%s %d, %d times, on %q", f.Kind, f.Status, f.Times, f.Resource), nil
+}
+
+// loseKey has one resource refuse everybody for a while, tests too: it is convicted,
+// and comes back by the pool's own test.
+func loseKey(w *world, dice *rand.Rand) (string, func()) {
+	resources := w.bench.Pool.Resources()
+	f := routertest.FailWith(401, "").On(resources[dice.IntN(len(resources))].Name())
+	f.ID = fmt.Sprintf("key-%d", dice.Uint64())
+	must(w.t, w.bench.Pool.AddFaults(f))
+	w.lost = true
+	return f.Resource, func() { w.bench.Pool.RemoveFault(f.ID) }
 }
 
 func spoilPayments(w *world, dice *rand.Rand) (string, func()) {

@@ -33,13 +33,15 @@ type world struct {
 	signals  *board
 	gateway  *gateway
 	watcher  *watcher
+	config   string // of every worker
 
 	runs    []*run
 	orders  int // that runs were begun about
 	stopped *harness.Worker
 	lasting []lasting
 	cuts    bool // a resource has said that answers are cut at the output limit
-	off     bool // a resource has answered with a page of something else, which switches it off
+	pages   bool // a resource has answered runs with a page of something else
+	lost    bool // a resource has lost its key for a while
 }
 
 // run is a run of the agent.
@@ -73,6 +75,10 @@ func newWorld(t *testing.T, s schedule, server *harness.Temporal) *world {
 	w.bench.OnPost(func(int) { w.signals.hit(posted) })
 	w.bench.OnAfterCommit(func(int) { w.signals.hit(paid) })
 	w.bench.OnRead(func(int) { w.signals.hit(read) })
+	// What is switched off comes back.
+	w.config = w.bench.OtherConfig(func(text string) string {
+		return strings.Replace(text, "retest: {first: 0s}", "retest: {first: 1s, most: 2s}", 1)
+	})
 	w.watcher = newWatcher(t, w.bench.Client, func() { w.signals.hit(recorded) })
 	return w
 }
@@ -86,10 +92,11 @@ func (w *world) start() {
 
 // flags are those that every worker of the schedule has.
 func (w *world) flags() []string {
+	flags := []string{"--config=" + w.config}
 	if w.schedule.sealed {
-		return []string{"--seal=codec"}
+		flags = append(flags, "--seal=codec")
 	}
-	return nil
+	return flags
 }
 
 // busy sees to it that there are open runs, for a fault to meet them.
