@@ -31,16 +31,17 @@ func TestCauseOfASelectionReachesTheResult(t *testing.T) {
 		message  string
 		needed   int
 	}{
-		"E20 every candidate is too small":                            {dropped: []onceward.Dropped{small, small}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassContextLength, message: "needs 900 input tokens, and no candidate takes more than 500", needed: 900},
-		"E20 and the outcome is what the task says":                   {dropped: []onceward.Dropped{small}, degraded: onceward.OutcomeReadOnlyFallback, outcome: onceward.OutcomeReadOnlyFallback, class: onceward.ClassContextLength, message: "needs 900", needed: 900},
-		"E20 the owner is too small":                                  {dropped: []onceward.Dropped{small}, owner: "a", outcome: onceward.OutcomeUnavailable, class: onceward.ClassContextLength, message: "needs 900", needed: 900},
-		"nobody pays":                                                 {dropped: []onceward.Dropped{bill}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassBilling, message: "unpaid"},
-		"all are throttled for too long":                              {dropped: []onceward.Dropped{throttled}, again: true, outcome: onceward.OutcomeUnavailable, class: onceward.ClassRateLimited, message: "until later"},
-		"one of each":                                                 {dropped: []onceward.Dropped{small, bill}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassNoRoute, message: "1 context_length_exceeded, 1 billing"},
-		"E01 refused by a firewall, and the resource passes its test": {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedAcquitted, outcome: onceward.OutcomeFailed, class: onceward.ClassPermission, message: "permission"},
-		"E01 the same, and its task says what then":                   {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedAcquitted, degraded: onceward.OutcomeReadOnlyFallback, outcome: onceward.OutcomeReadOnlyFallback, class: onceward.ClassPermission, message: "permission"},
-		"refused, and the resource fails its test":                    {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedConvicted, outcome: onceward.OutcomeUnavailable, class: onceward.ClassPermission, message: "permission"},
-		"an older worker said no causes":                              {dropped: []onceward.Dropped{{Resource: "a", Step: "requirements", Reason: "max_input_tokens"}}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassNoRoute, message: "1 requirements"},
+		"E20 every candidate is too small":                                {dropped: []onceward.Dropped{small, small}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassContextLength, message: "needs 900 input tokens, and no candidate takes more than 500", needed: 900},
+		"E20 and the outcome is what the task says":                       {dropped: []onceward.Dropped{small}, degraded: onceward.OutcomeReadOnlyFallback, outcome: onceward.OutcomeReadOnlyFallback, class: onceward.ClassContextLength, message: "needs 900", needed: 900},
+		"E20 the owner is too small":                                      {dropped: []onceward.Dropped{small}, owner: "a", outcome: onceward.OutcomeUnavailable, class: onceward.ClassContextLength, message: "needs 900", needed: 900},
+		"nobody pays":                                                     {dropped: []onceward.Dropped{bill}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassBilling, message: "unpaid"},
+		"all are throttled for too long":                                  {dropped: []onceward.Dropped{throttled}, again: true, outcome: onceward.OutcomeUnavailable, class: onceward.ClassRateLimited, message: "until later"},
+		"one of each":                                                     {dropped: []onceward.Dropped{small, bill}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassNoRoute, message: "1 context_length_exceeded, 1 billing"},
+		"E01 refused by a firewall, and the resource passes its test":     {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedAcquitted, outcome: onceward.OutcomeFailed, class: onceward.ClassPermission, message: "permission"},
+		"E01 the same, and its task says what then":                       {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedAcquitted, degraded: onceward.OutcomeReadOnlyFallback, outcome: onceward.OutcomeReadOnlyFallback, class: onceward.ClassPermission, message: "permission"},
+		"E01 a pinned run is refused by its owner, which passes its test": {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedAcquitted, owner: "a", outcome: onceward.OutcomeFailed, class: onceward.ClassPermission, message: "permission"},
+		"refused, and the resource fails its test":                        {dropped: []onceward.Dropped{refused}, judged: onceward.JudgedConvicted, outcome: onceward.OutcomeUnavailable, class: onceward.ClassPermission, message: "permission"},
+		"an older worker said no causes":                                  {dropped: []onceward.Dropped{{Resource: "a", Step: "requirements", Reason: "max_input_tokens"}}, outcome: onceward.OutcomeUnavailable, class: onceward.ClassNoRoute, message: "1 requirements"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
