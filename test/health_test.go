@@ -163,7 +163,7 @@ func TestResourceThatRefusesOneWorkerIsDisabledForNobodyElse(t *testing.T) {
 	model := plainly
 	b := harness.New(t, harness.Options{Model: &model, Faults: []routertest.Fault{routertest.FailWith(401, "").On("a").Where(routertest.Match{Header: map[string]string{"X-Worker": "1"}})}})
 	marked := b.OtherConfig(func(text string) string {
-		return strings.ReplaceAll(text, "      encryption_boundary: one\n", "      encryption_boundary: one\n      headers: {X-Worker: \"1\"}\n")
+		return strings.ReplaceAll(text, "      encryption_boundary: one\n", "      encryption_boundary: one\n      headers: [{name: X-Worker, value: \"1\"}]\n")
 	})
 	b.StartWorker(false)
 	b.StartWorker(false)
@@ -211,25 +211,25 @@ func TestResourceThatRefusesOneWorkerIsDisabledForNobodyElse(t *testing.T) {
 func TestFindingOfAWorkerWithoutTemporalIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	model := plainly
-	b := harness.New(t, harness.Options{Model: &model, Links: true, Faults: []routertest.Fault{{ID: "held", Kind: routertest.FaultHang, Only: routertest.Runs}}})
-	b.StartWorker(false)
-	run := b.Start("run", "ReaderWorkflow", "Say something.")
-	first, err := b.Pool.Await(b.Context(), func(r routertest.Request) bool { return r.Seq == 1 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := harness.New(t, harness.Options{Model: &model, Links: true, Faults: []routertest.Fault{routertest.FailWith(402, "").Of(routertest.Runs).For(1)}})
 	var temporal *harness.Link
 	for _, l := range b.Links() {
 		if l.Name == "temporal" {
 			temporal = l
 		}
 	}
-	temporal.Refuse()
-	if err := b.Pool.AddFaults(routertest.FailWith(402, "").On(first.Resource)); err != nil {
-		t.Fatal(err)
-	}
-	b.Pool.Release("held")
-	if _, err := b.Pool.AwaitNeutral(b.Context(), routertest.Nth(first.Resource, 1)); err != nil {
+	b.Pool.OnRequest(func(r routertest.Request) {
+		if r.Seq == 1 {
+			temporal.Refuse()
+			if err := b.Pool.AddFaults(routertest.FailWith(402, "").On(r.Resource).Of(routertest.Neutrals)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	b.StartWorker(false)
+	run := b.Start("run", "ReaderWorkflow", "Say something.")
+	first, err := b.Pool.AwaitNeutral(b.Context(), func(r routertest.Request) bool { return r.Seq == 1 })
+	if err != nil {
 		t.Fatal(err)
 	}
 	temporal.Heal()
