@@ -96,7 +96,7 @@ func unrendered(err error) *onceward.Failure {
 
 // refused turns a refused permit into a failure that gives the reservation back.
 func (r *Router) refused(refusal *health.Refusal) *onceward.Failure {
-	class, reason := onceward.ClassOverloaded, "breaker is open or its probe is out"
+	class, reason := onceward.ClassOverloaded, "the breaker is open"
 	switch refusal.Step {
 	case route.StepDisabled:
 		class, reason = refusal.Cause.Class, "disabled: "+refusal.Cause.Reason
@@ -107,6 +107,8 @@ func (r *Router) refused(refusal *health.Refusal) *onceward.Failure {
 		class, reason = onceward.ClassRateLimited, "throttled"
 	case route.StepQuota:
 		class, reason = onceward.ClassRateLimited, "the quota of this minute is used up"
+	case route.StepSuspect:
+		reason = "the one request is out that a pair with many strikes gets"
 	case route.StepLoad:
 		reason = "too many requests in flight"
 	}

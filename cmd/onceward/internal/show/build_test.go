@@ -150,6 +150,27 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+func TestVerdictsBelongToTheAttemptAfterThem(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	h.fail(h.call("A", 1, 1), "permission")
+	h.local(onceward.ActivitySelectRoute, onceward.Decision{Verdicts: []onceward.RouteVerdict{
+		{Resource: "east", Model: "m", Judged: onceward.JudgedAcquitted}, {Resource: "west", Model: "m", Judged: onceward.JudgedConvicted, Class: onceward.ClassBilling, Reason: "no money"},
+		{Resource: "north", Model: "m", Judged: onceward.JudgedSuspected},
+	}})
+	r := build(t, open, h)
+	if n := len(r.Attempts); n != 2 || len(r.Attempts[0].Verdicts) != 0 || len(r.Attempts[1].Verdicts) != 3 {
+		t.Fatalf("%d attempts: %+v", n, r.Attempts)
+	}
+	var said []string
+	for _, v := range r.Attempts[1].Verdicts {
+		said = append(said, verdict(v))
+	}
+	if got, want := strings.Join(said, "; "), "east/m is acquitted: its neutral request passed; west/m is convicted by its neutral request: billing (no money); north/m is suspected: its neutral request has not answered"; got != want {
+		t.Error(got)
+	}
+}
+
 func TestDroppedCandidatesBelongToTheAttemptAfterThem(t *testing.T) {
 	t.Parallel()
 	h := opened(t)

@@ -67,8 +67,23 @@ func attemptTable(attempts []Attempt) string {
 		for _, d := range a.Dropped {
 			notes = append(notes, fmt.Sprintf("  %d·%d passed over %s: %s (%s)", a.Turn, a.Attempt, OneLine(d.Resource), d.Step, OneLine(d.Reason)))
 		}
+		for _, v := range a.Verdicts {
+			notes = append(notes, fmt.Sprintf("  %d·%d %s", a.Turn, a.Attempt, verdict(v)))
+		}
 	}
 	return strings.Join(append([]string{Render(t)}, notes...), "\n")
+}
+
+// verdict says what became of a suspicion.
+func verdict(v onceward.RouteVerdict) string {
+	said := fmt.Sprintf("%s/%s is %s", OneLine(v.Resource), OneLine(v.Model), v.Judged)
+	switch v.Judged {
+	case onceward.JudgedAcquitted:
+		return said + ": its neutral request passed"
+	case onceward.JudgedConvicted:
+		return fmt.Sprintf("%s by its neutral request: %s (%s)", said, v.Class, OneLine(v.Reason))
+	}
+	return said + ": its neutral request has not answered"
 }
 
 func route(a Attempt) string {

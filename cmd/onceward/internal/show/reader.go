@@ -18,6 +18,7 @@ type reader struct {
 	boundary      int64
 	turn, attempt int // of the selection at hand
 	dropped       []Dropped
+	verdicts      []onceward.RouteVerdict
 	calls         map[int64]attemptKey // scheduled event -> attempt
 	acts          map[int64]bool
 	started       map[int64]time.Time // scheduled event -> when a worker took it
@@ -102,6 +103,7 @@ func (r *reader) marker(e *historypb.HistoryEvent) error {
 		for _, d := range decision.Dropped {
 			r.dropped = append(r.dropped, Dropped{Resource: d.Resource, Step: d.Step, Reason: d.Reason})
 		}
+		r.verdicts = decision.Verdicts
 		if decision.Route == nil {
 			r.noRoute(e)
 		}
@@ -117,7 +119,7 @@ func (r *reader) noRoute(e *historypb.HistoryEvent) {
 		at: at, own: true, ended: true,
 		Attempt: Attempt{
 			Turn: r.turn, Attempt: r.attempt, Class: &class, Phase: &phase, NotSent: true,
-			CostBasis: onceward.CostMeasured, Reasoning: "kept", Dropped: r.dropped, message: "no candidate passed selection",
+			CostBasis: onceward.CostMeasured, Reasoning: "kept", Dropped: r.dropped, Verdicts: r.verdicts, message: "no candidate passed selection",
 		},
 	}
 }
@@ -135,8 +137,9 @@ func (r *reader) scheduled(e *historypb.HistoryEvent) error {
 		r.calls[e.GetEventId()] = key
 		if r.attempts[key] == nil {
 			r.attempts[key] = newAttempt(in, r.dropped, e.GetEventTime().AsTime())
+			r.attempts[key].Verdicts = r.verdicts
 		}
-		r.dropped = nil
+		r.dropped, r.verdicts = nil, nil
 	case onceward.ActivityAct:
 		var in onceward.ActInput
 		if err := decode(a.GetInput(), &in); err != nil {

@@ -66,6 +66,8 @@ type Attempt struct {
 	CostBasis  onceward.CostBasis `json:"cost_basis"`
 	Reasoning  string             `json:"reasoning"` // kept | stripped
 	Dropped    []Dropped          `json:"dropped"`
+	// Verdicts are what was known before the attempt of the routes that the run suspects.
+	Verdicts []onceward.RouteVerdict `json:"verdicts,omitempty"`
 
 	message string // of the failure, for people
 	reason  string // of the route, for people
