@@ -3,7 +3,9 @@ package classify
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,8 +63,8 @@ func faultOnly(form string) bool {
 func callerWords() map[string][]string {
 	words := map[string][]string{}
 	for i := range table().rules {
-		r := &table().rules[i]
-		if r.stateEffect() == onceward.EffectNone {
+		r := table().rules[i]
+		if r.effect() == onceward.EffectNone {
 			continue
 		}
 		for _, w := range append(append([]string{}, r.any...), r.codes...) {
@@ -95,27 +97,59 @@ func refusalsOf(t *testing.T, form, message string) []Input {
 	return in
 }
 
-func TestNoCallersWordInARefusalTouchesHealth(t *testing.T) {
+// hostile calls found with every refusal that repeats a word which touches health, or
+// a name that holds one, or a whole error of somebody else's.
+func hostile(t *testing.T, found func(in Input, text string)) {
+	words := callerWords()
 	tried := 0
-	check := func(in Input, form, word string) {
-		tried++
-		if f := Classify(in); f.StateEffect != onceward.EffectNone {
-			t.Errorf("%d %s with %q: %s %s", in.Status, form, word, f.Class, f.StateEffect)
-		}
-	}
-	for word, names := range callerWords() {
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		names := words[word]
 		for _, form := range requestFaults {
 			for _, in := range refusalsOf(t, form, fmt.Sprintf(form, word)) {
-				check(in, form, word)
+				found(in, form+" with "+word)
 			}
 			name := names[tried%len(names)] // each in turn: all of them take a minute
 			answers := refusalsOf(t, form, fmt.Sprintf(form, name))
-			check(answers[tried%len(answers)], form, name)
+			found(answers[tried%len(answers)], form+" with "+name)
+			tried++
 		}
 	}
-	if len(requestFaults) < 20 || tried < 50_000 {
-		t.Errorf("only %d texts tried", tried)
+	for _, l := range append(readCases(t, "testdata/errors.jsonl"), readCases(t, "testdata/more.jsonl")...) {
+		if l.Effect == onceward.EffectNone || len(l.Body) > 2000 {
+			continue
+		}
+		for _, form := range quotingFaults {
+			found(Input{Status: http.StatusBadRequest, Body: errorBody(t, "", fmt.Sprintf(form, l.Body))}, form+" quoting "+l.ID)
+		}
 	}
+}
+
+// quotingFaults quote a value of the caller's.
+var quotingFaults = []string{
+	"Invalid value: '%s'. Supported values are: 'open', 'closed'.",
+	"Invalid type for 'metadata.note': expected an object, but got '%s' instead.",
+	"Invalid value: \"%s\".",
+	"Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]",
+}
+
+// kept is how many of a thousand hostile refusals may still get a class with an
+// effect. It only raises a suspicion: a neutral request acquits.
+const kept = 25
+
+func TestFewHostileRefusalsGetAClassWithAnEffect(t *testing.T) {
+	tried, marked := 0, 0
+	byForm := map[string]int{}
+	hostile(t, func(in Input, text string) {
+		tried++
+		if f := Classify(in); f.StateEffect != onceward.EffectNone {
+			marked++
+			byForm[fmt.Sprintf("%d %s", in.Status, text[:min(len(text), 60)])]++
+		}
+	})
+	if tried < 50_000 || marked*1000 > kept*tried {
+		t.Errorf("%d of %d hostile refusals get a class with an effect: %v", marked, tried, byForm)
+	}
+	t.Logf("%d of %d hostile refusals get a class with an effect", marked, tried)
 }
 
 // A name that holds a word is no statement in any message.
