@@ -159,7 +159,6 @@ func TestWordInsideANameIsNoStatement(t *testing.T) {
 		"File type not supported for overdue.docx. Supported: pdf":    onceward.EffectNone,
 		"Tool choice list_overdue_invoices has not been registered":   onceward.EffectNone,
 		"Something is wrong with listOverdueInvoices.":                onceward.EffectNone,
-		"Something is wrong with 'account balance'.":                  onceward.EffectNone,
 		"Something is wrong with get-model not found in there.":       onceward.EffectDeploymentDown,
 		"Your account has an overdue balance.":                        onceward.EffectDisable,
 		"Your account is overdue.":                                    onceward.EffectDisable,
