@@ -8,6 +8,8 @@ import (
 	"github.com/onceward/onceward"
 )
 
+const unitOfSize = `(?:bytes|[kmg]i?b|kilobytes|megabytes)\b`
+
 // sizeRules are about requests that do not fit.
 var sizeRules = []rule{
 	// More than the whole window allows: no wait will ever make it fit.
@@ -56,6 +58,13 @@ var sizeRules = []rule{
 		"request header fields too large", "request header or cookie too large", "exceeds the maximum allowed size", "exceeded maximum allowed payload",
 		"message too long", "frame exceeds", "message too big", "failed to buffer the request body",
 	}, none: []string{"image", "per min"}},
+	{class: onceward.ClassRequestTooLarge, any: []string{"request", "body", "payload", "message"}, when: is(400, 422), re: either(
+		`\b(?:request|body|payload|message)\b[^.\n]{0,60}(?:exceed|larger|bigger|greater|below|under|at most|limit|max|over)[^.\n]{0,60}\d ?`+unitOfSize,
+		`\b(?:request|body|payload|message)\b[^.\n]{0,40}\d ?`+unitOfSize+`[^\n]{0,60}(?:exceed|larger|limit|max|allowed)`,
+	), none: []string{"image", "pdf", "file", "audio", "video"}},
+	{class: onceward.ClassContextLength, any: []string{"tokens"}, when: is(400, 422), re: either(
+		`\b(?:request(?:ed)?|input|prompt|messages)\b[^.\n]{0,30}\d tokens?\b[^\n]{0,50}(?:limit|at most|max|allowed|more than)[^\n]{0,20}\d`,
+	), none: []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "output tokens", "rate limit", "per minute", "image"}},
 	{class: onceward.ClassRequestTooLarge, when: is(413)},
 }
 

@@ -109,6 +109,11 @@ var stateRules = []rule{
 		"belongs to a different project", "was created in another region", "was created with a different api key",
 	}},
 
+	{class: onceward.ClassStaleAnchor, strong: true, any: []string{"previous response", "previous_response", "response resp_", "response 'resp_"}, re: either(
+		`\bprevious[_ ]response(?:[_ ]id)?\b[^\n]{0,120}(?:not (?:be )?found|not exist|expired|no longer|deleted)`,
+		`\b(?:no|no such|unknown|(?:could not|couldn't|cannot) find)(?: the| a)? (?:previous[_ ])?response(?:[_ ]id)?\b(?:[^\n]{0,20} found\b|:? '?resp_)`,
+		`\bresponse '?resp_[\w*…-]+'?[^.\n]{0,40}(?:deleted|expired|not found|not exist)`,
+	)},
 	{class: onceward.ClassUnsupportedCapability, over: []override{repair(onceward.RepairFullInput)}, any: []string{
 		"previous response", "previous_response_id",
 	}, re: either(

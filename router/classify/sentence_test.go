@@ -9,8 +9,8 @@ import (
 
 func TestWholeSentenceOfAHostIsItsError(t *testing.T) {
 	for text, want := range map[string]onceward.Class{
-		"Claude AI usage limit reached|1764000000": onceward.ClassQuotaExhausted,
-		"Credit balance is too low":                onceward.ClassBilling,
+		"Claude AI usage limit reached|1764000000":                                         onceward.ClassQuotaExhausted,
+		"Credit balance is too low":                                                        onceward.ClassBilling,
 		"  You exceeded your current quota, please check your plan and billing details.\n": onceward.ClassQuotaExhausted,
 		"The model is overloaded. Please try again later.":                                 onceward.ClassOverloaded,
 		"Request failed with status code 429":                                              onceward.ClassRateLimited,
