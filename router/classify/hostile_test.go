@@ -1,10 +1,13 @@
 package classify
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +133,49 @@ var quotingFaults = []string{
 	"Invalid type for 'metadata.note': expected an object, but got '%s' instead.",
 	"Invalid value: \"%s\".",
 	"Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]",
+}
+
+var writeHostile = flag.Bool("hostile", false, "rewrite testdata/hostile.jsonl")
+
+// testdata/hostile.jsonl is a sample of these answers, for tests that send them: every
+// form of refusal is there, with what still gets an effect and what does not.
+func TestHostileRecordsAreRefusals(t *testing.T) {
+	const path = "testdata/hostile.jsonl"
+	if *writeHostile {
+		if err := os.WriteFile(path, sampleHostile(t), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records := readCases(t, path)
+	for _, r := range records {
+		if r.Status == nil || *r.Status < 400 || r.Body == "" {
+			t.Errorf("%s is no refusal", r.ID)
+		}
+	}
+	if len(records) < 200 {
+		t.Errorf("only %d records", len(records))
+	}
+}
+
+func sampleHostile(t *testing.T) []byte {
+	var out bytes.Buffer
+	tried, perForm := 0, map[string]int{}
+	hostile(t, func(in Input, text string) {
+		tried++
+		form, _, _ := strings.Cut(text, " with ")
+		form, _, _ = strings.Cut(form, " quoting ")
+		key := fmt.Sprint(in.Status, form, Classify(in).StateEffect != onceward.EffectNone)
+		if in.Status < 400 || perForm[key] > 0 && (tried%499 != 0 || perForm[key] >= 8) {
+			return
+		}
+		perForm[key]++
+		line, err := json.Marshal(map[string]any{"id": fmt.Sprintf("hostile-%d", tried), "transport": HTTP, "status": in.Status, "body": string(in.Body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(line, '\n'))
+	})
+	return out.Bytes()
 }
 
 // kept is how many of a thousand hostile refusals may still get a class with an
