@@ -9,13 +9,12 @@ var callerRules = []rule{
 	{class: onceward.ClassConnectionExpired, over: []override{fallback(false)}, codes: []string{"websocket_connection_limit_reached"}, any: []string{
 		"websocket connection limit reached",
 	}},
-	{class: onceward.ClassDeadlineExceeded, when: undecided, any: []string{
-		"client aborted", "client deadline exceeded", "caller's deadline", "deadline expired", "client disconnected", "client closed request after",
+	{class: onceward.ClassDeadlineExceeded, when: undecided, any: []string{"client aborted", "client deadline exceeded", "caller's deadline",
+		"deadline expired", "client disconnected", "client closed request after",
 	}},
-	{class: onceward.ClassCancelled, when: is(0, 200, 499), any: []string{
-		"context canceled", "context cancelled", "request canceled", "request cancelled", "response body closed", "operation was aborted",
-		"operation was canceled", "operation was cancelled", "user aborted", "aborterror", "cancellederror", "cancelederror", "task was destroyed",
-		"request was aborted", "call was cancelled", "canceled by the user", "cancelled by the user",
+	{class: onceward.ClassCancelled, when: is(0, 200, 499), any: []string{"context canceled", "context cancelled", "request canceled", "request cancelled",
+		"response body closed", "operation was aborted", "operation was canceled", "operation was cancelled", "user aborted", "aborterror", "cancellederror",
+		"cancelederror", "task was destroyed", "request was aborted", "call was cancelled", "canceled by the user", "cancelled by the user",
 	}, none: []string{"client.timeout", "by server", "by the server", "awaiting headers", "while waiting for connection"}},
 	// A tool server that the request names refused or failed: whatever status and
 	// words it answered with, they are not the resource's.

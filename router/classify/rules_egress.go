@@ -36,8 +36,8 @@ var egressRules = []rule{
 	{class: onceward.ClassNetwork, any: []string{"malformed http response"}, re: either(`malformed http response '(?:h|ht|htt|http|http/[^\n]*)?'`), when: wireOnly},
 	// Our own machine has no sockets left: no resource is ill, and another one
 	// would not be reached either until some are freed.
-	{class: onceward.ClassNetwork, any: []string{
-		"too many open files", "emfile", "cannot assign requested address", "can't assign requested address", "eaddrnotavail",
+	{class: onceward.ClassNetwork, any: []string{"too many open files", "emfile", "cannot assign requested address", "can't assign requested address",
+		"eaddrnotavail",
 	}, when: wireOnly, over: []override{effect(onceward.EffectNone), scope(onceward.ScopeEgress)}},
 }
 
@@ -56,9 +56,9 @@ var pageRules = []rule{
 		return e.page && e.status >= 400 && e.status < 500
 	}},
 	// What a firewall, or the server in front, says without mark-up.
-	{class: onceward.ClassEndpointMisconfigured, any: []string{
-		"invalid hostname", "no required ssl certificate was sent", "the ssl certificate error", "requested url was rejected", "support id is",
-		"reference #", "incident id", "event id", "ray id", "request blocked", "request rejected", "request was blocked", "web application firewall",
+	{class: onceward.ClassEndpointMisconfigured, any: []string{"invalid hostname", "no required ssl certificate was sent", "the ssl certificate error",
+		"requested url was rejected", "support id is", "reference #", "incident id", "event id", "ray id", "request blocked", "request rejected",
+		"request was blocked", "web application firewall",
 	}, when: func(e *envelope) bool {
 		return e.plain && !e.jsonBody && e.transport != Connection && e.status >= 400 && e.status < 500 && (e.status < 401 || e.status > 403) && e.status != 429
 	}},
