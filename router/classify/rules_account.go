@@ -38,7 +38,8 @@ var accountRules = []rule{
 
 	// A subscription that serves the vendor's own clients only.
 	{class: onceward.ClassPermission, when: is(400, 401, 403), any: []string{"only available for", "only authorized for", "only available to"}, re: either(
-		`only (?:available|authorized) (?:for|to) (?:use (?:with|in|by) )?(?:the |our )?(?:coding agents?|official (?:clients?|apps?)|(?:\w+ ){1,2}(?:cli|code)\b)`,
+		`only (?:available|authorized) (?:for|to) (?:use (?:with|in|by) )?(?:the |our )?` +
+			`(?:coding agents?|official (?:clients?|apps?)|(?:\w+ ){1,2}(?:cli|code)\b)`,
 	)},
 
 	// A date or a plan: the long quota. A subscription's limit may name its end as a
@@ -55,9 +56,10 @@ var accountRules = []rule{
 		"weekly limit", "daily limit", "daily quota", "daily request limit", "daily token limit", "limit for this month", "extra usage is required",
 		"out of extra usage", "使用上限", "次数限额",
 	}, none: []string{"try again in", "context length"}},
-	{class: onceward.ClassQuotaExhausted, when: is(429), any: []string{"-hour ", "-day ", " hour ", "weekly", "monthly"}, none: []string{"try again in"}, re: either(
-		`\b(?:\d+[- ](?:hour|day)|weekly|monthly) (?:\w+ )?(?:limit|quota)\b`,
-	)},
+	{class: onceward.ClassQuotaExhausted, when: is(429), any: []string{"-hour ", "-day ", " hour ", "weekly", "monthly"},
+		none: []string{"try again in"}, re: either(
+			`\b(?:\d+[- ](?:hour|day)|weekly|monthly) (?:\w+ )?(?:limit|quota)\b`,
+		)},
 	// Google lists the windows that are used up. The day's outlasts the minute's.
 	{class: onceward.ClassQuotaExhausted, when: is(429), any: []string{"perday"}, none: []string{"try again in"}},
 	{class: onceward.ClassQuotaExhausted, when: func(e *envelope) bool { return e.status == 429 || undecided(e) }, any: []string{"perday", "per_day",

@@ -41,4 +41,6 @@ var contentRules = []rule{
 }
 
 // imageLimits are refusals of one image's measures: another host's are larger.
-var imageLimits = regexp.MustCompile(`image[^.]{0,80}(?:exceeds?|larger than|too large|greater than|above|max(?:imum)? allowed)[^.]{0,80}(?:\bmb\b|bytes|pixels?|px|size|megapixel)|image dimensions|too many images|(?:at most|maximum of|exceeds?(?: the)? (?:max(?:imum)?|limit)(?: number)?(?: of)?) \d* ?(?:images|pdf pages|pages)`)
+var imageLimits = regexp.MustCompile(`image[^.]{0,80}(?:exceeds?|larger than|too large|greater than|above|max(?:imum)? allowed)[^.]{0,80}` +
+	`(?:\bmb\b|bytes|pixels?|px|size|megapixel)|image dimensions|too many images|` +
+	`(?:at most|maximum of|exceeds?(?: the)? (?:max(?:imum)?|limit)(?: number)?(?: of)?) \d* ?(?:images|pdf pages|pages)`)

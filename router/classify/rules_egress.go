@@ -33,7 +33,9 @@ var egressRules = []rule{
 	// net/http quotes the piece of an answer that broke off in its headers: half a
 	// header is no reason, and half a status line no other protocol.
 	{class: onceward.ClassNetwork, any: []string{"malformed mime header"}, when: wireOnly},
-	{class: onceward.ClassNetwork, any: []string{"malformed http response"}, re: either(`malformed http response '(?:h|ht|htt|http|http/[^\n]*)?'`), when: wireOnly},
+	{class: onceward.ClassNetwork, any: []string{"malformed http response"}, re: either(
+		`malformed http response '(?:h|ht|htt|http|http/[^\n]*)?'`,
+	), when: wireOnly},
 	// Our own machine has no sockets left: no resource is ill, and another one
 	// would not be reached either until some are freed.
 	{class: onceward.ClassNetwork, any: []string{"too many open files", "emfile", "cannot assign requested address", "can't assign requested address",

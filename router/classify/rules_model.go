@@ -40,7 +40,9 @@ var modelRules = []rule{
 	{class: onceward.ClassModelUnavailable, strong: true, any: []string{"model", "deployment"}, none: []string{"previous response", "item with id",
 		"image file", "file with id", "tool output", "capacity", "tokens",
 	}, re: either(
-		`\b(?:model|deployment)s?\b[ :=]*(?:named? |id |version )?(?:'[^']{1,160}'|[\w./:@-]{1,120})?(?: with deployment name \S*)?,? (?:is |was |has |does |could |do |can )*(?:not|n't|been) (?:be )?(?:found|exist|available|supported by this|served|loaded|recognized|removed|registered|deployed|accessible|a valid)`,
+		`\b(?:model|deployment)s?\b[ :=]*(?:named? |id |version )?(?:'[^']{1,160}'|[\w./:@-]{1,120})?(?: with deployment name \S*)?,? `+
+			`(?:is |was |has |does |could |do |can )*(?:not|n't|been) (?:be )?`+
+			`(?:found|exist|available|supported by this|served|loaded|recognized|removed|registered|deployed|accessible|a valid)`,
 		`\bmodel '?[\w./:@-]{1,120}'? (?:was|has been|is) (?:removed|retired|discontinued|sunset|shut down|disabled)`, `(?:^|\n)model: \S+\n`,
 		`\bmodel [\w./:-]+ is not supported`, `does not have access to (?:the )?model`, `model\S* (?:not found|doesn't exist)`,
 		`(?:not find|no) (?:the )?model\b`,
@@ -48,8 +50,10 @@ var modelRules = []rule{
 
 	// The account is entitled to other models: the pair is lost, not the resource.
 	{class: onceward.ClassModelUnavailable, when: is(400, 401, 403, 404), any: []string{"model", "your plan", "tier", "have access to"}, re: either(
-		`\b(?:not (?:have )?(?:been )?(?:access|allowed|permitted|authorized|entitled)|no access|access (?:is )?denied)\b[^.\n]{0,40}\b(?:this|the|requested|to) (?:\w+ )?model\b`,
-		`(?:\bmodel\b|\bmodel [\w./:-]{1,80}|^[\w./:-]{1,80}) is (?:not (?:available|allowed|enabled|included|permitted|accessible)|unavailable)\b[^\n]{0,30}\byour\b`,
+		`\b(?:not (?:have )?(?:been )?(?:access|allowed|permitted|authorized|entitled)|no access|access (?:is )?denied)\b`+
+			`[^.\n]{0,40}\b(?:this|the|requested|to) (?:\w+ )?model\b`,
+		`(?:\bmodel\b|\bmodel [\w./:-]{1,80}|^[\w./:-]{1,80}) is (?:not (?:available|allowed|enabled|included|permitted|accessible)|unavailable)\b`+
+			`[^\n]{0,30}\byour\b`,
 		`\bhave access to '?[a-z][\w./:]*-[\w./:-]*\d`, `model not available (?:on|for|in|with) your`, `not allowed to sample from this`,
 	)},
 	{class: onceward.ClassModelUnavailable, any: []string{"endpoint"}, re: either(`endpoint\b[^\n]{0,120} is (?:not running|stopped|paused|not active)`)},
@@ -103,7 +107,8 @@ var modelRules = []rule{
 	}},
 	// A host that refuses the input without a word about what is wrong with it
 	// lacks an item type: one that knows the type says which field it dislikes.
-	{class: onceward.ClassUnsupportedCapability, when: func(e *envelope) bool { return e.status == 400 && e.param == "input" }, any: []string{"invalid input"}, re: either(`^invalid input\.?\n$`)},
+	{class: onceward.ClassUnsupportedCapability, when: func(e *envelope) bool { return e.status == 400 && e.param == "input" },
+		any: []string{"invalid input"}, re: either(`^invalid input\.?\n$`)},
 }
 
 // aboutTools holds when the refused value is the type of a tool or an item.

@@ -14,9 +14,10 @@ const unitOfSize = `(?:bytes|[kmg]i?b|kilobytes|megabytes)\b`
 var sizeRules = []rule{
 	// More than the whole window allows: no wait will ever make it fit.
 	{class: onceward.ClassRequestTooLarge, any: []string{"request too large for"}},
-	{class: onceward.ClassRequestTooLarge, when: func(e *envelope) bool { return (e.status == 429 || e.status == 413) && asksMoreThanLimit(e.text) }, all: []string{
-		"limit", "requested",
-	}},
+	{class: onceward.ClassRequestTooLarge, when: func(e *envelope) bool { return (e.status == 429 || e.status == 413) && asksMoreThanLimit(e.text) },
+		all: []string{
+			"limit", "requested",
+		}},
 
 	{class: onceward.ClassContextLength, codes: []string{"context_length_exceeded", "TOO_MANY_TOKENS", "too_many_prompt_tokens", "exceed_context_size_error",
 		"context_window_exceeded", "ContextWindowExceededError", "model_context_window_exceeded", "prompt_too_long", "input_too_long",
@@ -79,7 +80,8 @@ func asksMoreThanLimit(text []byte) bool {
 
 var (
 	// "maximum context length is 6048 tokens ... (568 in the messages, 6048 in the completion)"
-	sharedWindow = regexp.MustCompile(`context length is (\d+) tokens[^\n]*?\((\d+) (?:in|of|tokens? (?:in|from)) (?:the |your )?(?:messages|prompt|input|text)`)
+	sharedWindow = regexp.MustCompile(`context length is (\d+) tokens[^\n]*?` +
+		`\((\d+) (?:in|of|tokens? (?:in|from)) (?:the |your )?(?:messages|prompt|input|text)`)
 	// "'max_tokens' exceed context limit: 189136 + 20000 > 204648"
 	summedWindow = regexp.MustCompile(`context limit: (\d+) \+ \d+ > (\d+)`)
 )

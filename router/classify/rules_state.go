@@ -9,14 +9,16 @@ import (
 )
 
 // refusedID is the path of an id, and that its value is what is refused.
-var refusedID = regexp.MustCompile(`(?:input|messages|content|tool_calls)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id\b[^\n]{0,80}(?:too long|maximum length|at most|max_length|begins with|start with|contains|pattern|characters|invalid)`)
+var refusedID = regexp.MustCompile(`(?:input|messages|content|tool_calls)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id\b[^\n]{0,80}` +
+	`(?:too long|maximum length|at most|max_length|begins with|start with|contains|pattern|characters|invalid)`)
 
 // idPath is the path of an id of the history, as a parameter that is refused.
 var idPath = regexp.MustCompile(`^(?:body\.)?(?:input|messages)(?:\[\d+\]|\.\d+)[\w.\[\]]*\.(?:[a-z]+_)*id$`)
 
 // refusedLoc is an error of a validator that names the place as a list, in JSON or as
 // Python prints it.
-var refusedLoc = regexp.MustCompile(`['"]type['"]\s*:\s*['"](\w+)['"]\s*,\s*['"]loc['"]\s*:\s*[\[(]\s*(?:['"]body['"]\s*,\s*)?['"](?:input|messages)['"]\s*,[^\n{}]{1,300}?,\s*['"](?:[a-z]+_)*id['"]\s*[\])]`)
+var refusedLoc = regexp.MustCompile(`['"]type['"]\s*:\s*['"](\w+)['"]\s*,\s*['"]loc['"]\s*:\s*` +
+	`[\[(]\s*(?:['"]body['"]\s*,\s*)?['"](?:input|messages)['"]\s*,[^\n{}]{1,300}?,\s*['"](?:[a-z]+_)*id['"]\s*[\])]`)
 
 // locatesID reports whether a validator refuses the value of an id of the history.
 func locatesID(body []byte) bool {
@@ -95,7 +97,8 @@ var stateRules = []rule{
 		"'thinking' blocks in the latest assistant message cannot be modified",
 	}},
 	{class: onceward.ClassUndecryptableReasoning, any: []string{"encrypted", "decrypt", "redacted_thinking", "signature"}, re: either(
-		`encrypted[ _](?:reasoning |function |output |thinking |compaction )*content\b.{0,400}(?:could not|cannot|can't|failed|unable|invalid|not valid|mismatch)`,
+		`encrypted[ _](?:reasoning |function |output |thinking |compaction )*content\b.{0,400}`+
+			`(?:could not|cannot|can't|failed|unable|invalid|not valid|mismatch)`,
 		`(?:could not|cannot|can't|failed to|unable to) (?:be )?(?:decrypt|verify)(?:ed)?\b.{0,60}(?:content|reasoning|thinking|signature)`,
 		`(?:invalid|mismatched?|expired) (?:data|signature)\b.{0,40}(?:thinking|reasoning)`,
 		`thinking.{0,40}(?:signature|block).{0,30}(?:invalid|not valid|could not|verif|mismatch)`,
@@ -127,25 +130,29 @@ var stateRules = []rule{
 	{class: onceward.ClassStaleAnchor, any: []string{"not found", "does not exist", "has expired", "no longer available", "couldn't find", "could not find",
 		"no response found", "no item found", "no conversation found",
 	}, re: either(
-		`(?:\bprevious[_ ]response|\b(?:response|item|conversation|thread|container)(?:s)?(?: with| having)? '?id)[^.]{0,120}(?:not found|not exist|expired|no longer|find)`,
+		`(?:\bprevious[_ ]response|\b(?:response|item|conversation|thread|container)(?:s)?(?: with| having)? '?id)`+
+			`[^.]{0,120}(?:not found|not exist|expired|no longer|find)`,
 		`(?:\b(?:item|response|conversation)|id) '?(?:resp|rs|msg|fc|item|conv|cmp|ws)_[\w.…*-]+'?[^.]{0,40}(?:not found|not exist|expired)`,
 		`(?:not find|no) (?:response|item|conversation) (?:found )?(?:with|for) '?(?:id|previous)`,
 	)},
 	// Files and stores live on one resource, and no other knows their ids.
-	{class: onceward.ClassResourceAffinity, when: between(400, 404), codes: []string{"file_not_found", "vector_store_not_found", "container_not_found"}, any: []string{
-		"file", "vector store", "vector_store", "container", "pmpt_",
-	}, re: either(`no such (?:file|vector)[ _]?(?:store )?object`,
-		`\b(?:file|vector[ _]store|container)s?\b(?: with| having)?(?: ids?)?:? '?(?:\[?'?)?(?:file|vs|cntr|assistant)[-_][\w-]*'?\]?[^.\n]{0,30}(?:not found|not exist|no longer|expired)`,
-		`\bfile ids? (?:was|were|is|are)? ?not found`, `\bprompt with id '?pmpt_[^\n]{0,80}not found`,
-	)},
+	{class: onceward.ClassResourceAffinity, when: between(400, 404), codes: []string{"file_not_found", "vector_store_not_found", "container_not_found"},
+		any: []string{
+			"file", "vector store", "vector_store", "container", "pmpt_",
+		}, re: either(`no such (?:file|vector)[ _]?(?:store )?object`,
+			`\b(?:file|vector[ _]store|container)s?\b(?: with| having)?(?: ids?)?:? '?(?:\[?'?)?(?:file|vs|cntr|assistant)`+
+				`[-_][\w-]*'?\]?[^.\n]{0,30}(?:not found|not exist|no longer|expired)`,
+			`\bfile ids? (?:was|were|is|are)? ?not found`, `\bprompt with id '?pmpt_[^\n]{0,80}not found`,
+		)},
 	// An id of the request that these credentials may not open. The account is
 	// well; another one may own the thing.
 	{class: onceward.ClassResourceAffinity, when: is(400, 403, 404), any: things, re: either(refusedAccess+`(?:[^.\n]|\.\S){0,200}?`+namedThing,
 		namedThing+`(?:[^.\n]|\.\S){0,200}?`+refusedAccess,
 	)},
-	{class: onceward.ClassStateConflict, codes: []string{"conversation_locked", "response_in_progress", "concurrent_modification", "idempotency_in_progress"}, any: []string{"currently operating on this conversation", "already has an active", "another request is in progress",
-		"another request with the same idempotency", "is currently being modified", "conversation is locked", "is still in progress",
-	}},
+	{class: onceward.ClassStateConflict, codes: []string{"conversation_locked", "response_in_progress", "concurrent_modification", "idempotency_in_progress"},
+		any: []string{"currently operating on this conversation", "already has an active", "another request is in progress",
+			"another request with the same idempotency", "is currently being modified", "conversation is locked", "is still in progress",
+		}},
 	{class: onceward.ClassStateConflict, when: is(409), codes: []string{"ConflictException", "conflict_error"}},
 
 	// An id that this host does not take, of an item or of a call: long, foreign, of

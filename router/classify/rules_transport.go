@@ -6,8 +6,10 @@ import (
 
 // neverConnected are texts of a connection that never stood: the request was
 // not taken.
-var neverConnected = []string{"connection refused", "econnrefused", "no such host", "enotfound", "eai_again", "name or service not known", "name resolution", "nodename nor servname", "getaddrinfo",
-	"no route to host", "network is unreachable", "enetunreach", "ehostunreach", "tls handshake", "tls: handshake", "handshake failure", "proxyconnect", "newconnectionerror", "connect timeout", "dial tcp", "und_err_connect", "dns error", "could not resolve host", "lookup "}
+var neverConnected = []string{"connection refused", "econnrefused", "no such host", "enotfound", "eai_again", "name or service not known",
+	"name resolution", "nodename nor servname", "getaddrinfo", "no route to host", "network is unreachable", "enetunreach", "ehostunreach",
+	"tls handshake", "tls: handshake", "handshake failure", "proxyconnect", "newconnectionerror", "connect timeout", "dial tcp", "und_err_connect", "dns error",
+	"could not resolve host", "lookup "}
 
 func (e *envelope) neverConnected() bool { return e.says(table().neverConn) }
 

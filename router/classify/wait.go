@@ -24,7 +24,8 @@ type field struct{ name, value string }
 const maxFields = 64
 
 // waitName are the names, as codeKey writes them: a wait, or the end of a bucket.
-var waitName = regexp.MustCompile(`retry(?:after|delay|in)|reset(?:s?(?:at|in|after|time)|ms|s|seconds)?$|ratelimit|resets?(?:at|in|after)(?:ms|s|sec|secs|seconds|millis|milliseconds)$`)
+var waitName = regexp.MustCompile(`retry(?:after|delay|in)|reset(?:s?(?:at|in|after|time)|ms|s|seconds)?$|ratelimit|` +
+	`resets?(?:at|in|after)(?:ms|s|sec|secs|seconds|millis|milliseconds)$`)
 
 // addWait takes a field, wherever it stood.
 func (e *envelope) addWait(name, value string) {
@@ -147,7 +148,8 @@ var (
 
 // spanOf adds up the parts of a duration.
 func spanOf(s string) (d time.Duration) {
-	units := map[string]time.Duration{"ms": time.Millisecond, "millis": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	units := map[string]time.Duration{"ms": time.Millisecond, "millis": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour,
+		"d": 24 * time.Hour}
 	for _, m := range oneSpan.FindAllStringSubmatch(s, 8) {
 		if n, err := strconv.ParseFloat(m[1], 64); err == nil {
 			d += time.Duration(min(n*float64(units[m[2]]), float64(2*maxDelay)))
