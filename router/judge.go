@@ -107,12 +107,30 @@ func (a *attempt) take(answer wire.Answer) *onceward.Failure {
 		f.ModelResult = onceward.ModelResultNone
 		return f
 	}
+	if f := a.saidError(answer); f != nil {
+		return f
+	}
 	text, err := a.accepted(answer)
 	if err != nil {
 		return invalid(err)
 	}
 	a.response.Items, a.response.Text, a.response.Calls = items, text, answer.Calls
 	return nil
+}
+
+// saidError is the failure of an answer whose whole text is an error of the host.
+func (a *attempt) saidError(answer wire.Answer) *onceward.Failure {
+	if len(answer.Calls) > 0 || len(answer.Messages) != 1 {
+		return nil
+	}
+	f, ok := classify.Sentence(answer.Messages[0])
+	if !ok {
+		return nil
+	}
+	own := a.failure(f.Class, onceward.PhaseSettled, f.Message)
+	own.FallbackEligible, own.Retryable, own.RetryAfter = f.FallbackEligible, f.Retryable, f.RetryAfter
+	own.Scope, own.StateEffect, own.Repair = f.Scope, f.StateEffect, f.Repair
+	return own
 }
 
 // accepted returns the last message that the caller's check accepts. Without

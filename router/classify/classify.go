@@ -38,11 +38,7 @@ type Input struct {
 // sets Phase for what it had already read of a stream, and it reports its own
 // expired deadline or cancellation as ClassDeadlineExceeded or ClassCancelled.
 func Classify(in Input) *onceward.Failure {
-	in.Err = withoutFragment(in.Err)
-	env := getEnvelope()
-	defer putEnvelope(env)
-	env.read(in)
-	return env.verdict(in)
+	return read(in).verdict(in)
 }
 
 // Terminal reports the failure that the terminal object of a stream or body
@@ -51,9 +47,7 @@ func Classify(in Input) *onceward.Failure {
 // is no failure, and for one that is no terminal event.
 func Terminal(event []byte) (*onceward.Failure, bool) {
 	in := Input{Transport: SSE, Status: http.StatusOK, Body: event}
-	env := getEnvelope()
-	defer putEnvelope(env)
-	env.read(in)
+	env := read(in)
 	if !env.failedTerminal() {
 		return nil, false
 	}
@@ -62,10 +56,7 @@ func Terminal(event []byte) (*onceward.Failure, bool) {
 
 // verdict applies the table and then fills in what only the bytes know.
 func (e *envelope) verdict(in Input) *onceward.Failure {
-	r := decide(e)
-	if e.statesMore(r) {
-		r = e.lookAgain(r)
-	}
+	r := e.lookAgain(e.decide())
 	f := onceward.NewFailure(r.class, onceward.PhaseSent, "")
 	f.HTTPStatus = in.Status
 	if f.HTTPStatus == 0 {

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		return trimSpace(line), tooLong, err
+		return bytes.TrimSpace(line), tooLong, err
 	}
 }
 
@@ -174,14 +175,4 @@ func headersOf(m map[string]json.RawMessage) http.Header {
 		}
 	}
 	return h
-}
-
-func trimSpace(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\r' || b[0] == '\n') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t' || b[len(b)-1] == '\r' || b[len(b)-1] == '\n') {
-		b = b[:len(b)-1]
-	}
-	return b
 }

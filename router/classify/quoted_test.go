@@ -62,61 +62,6 @@ func TestQuotedWordsOfTheCallerAreNoVerdictOnTheResource(t *testing.T) {
 	}
 }
 
-// Every phrase of every rule that touches health is tried as the value that each
-// form of request fault quotes.
-func TestNoQuotedPhraseTouchesHealth(t *testing.T) {
-	faults := []struct{ code, form string }{
-		{"invalid_value", "Invalid value: '%s'. Supported values are: 'open', 'closed'."},
-		{"invalid_type", "Invalid type for 'input[0].content': expected a string, but got '%s' instead."},
-		{"unknown_parameter", "Unknown parameter: 'tools[0].%s'."},
-		{"invalid_json_schema", "Invalid schema for response_format 'invoice': '%s' is not of type 'object'"},
-		{"invalid_value", "Invalid value: \"%s\"."},
-		{"", "metadata.note: String should match pattern '^a$' (got '%s')"},
-		{"", "Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]"},
-		{"", "Invalid value at 'contents[0].role' (TYPE_STRING), \"%s\""},
-	}
-	tried := 0
-	for i := range table().rules {
-		r := &table().rules[i]
-		if r.stateEffect() == onceward.EffectNone {
-			continue
-		}
-		for _, phrase := range r.any {
-			for _, fault := range faults {
-				tried++
-				f := Classify(Input{Status: http.StatusBadRequest, Body: errorBody(t, fault.code, fmt.Sprintf(fault.form, phrase))})
-				if f.StateEffect != onceward.EffectNone {
-					t.Errorf("%s with %q: %s %s", fault.form, phrase, f.Class, f.StateEffect)
-				}
-			}
-		}
-	}
-	if tried < 1000 {
-		t.Errorf("only %d texts tried", tried)
-	}
-}
-
-// A caller may send the very error that a resource would answer with.
-func TestNoQuotedErrorTouchesHealth(t *testing.T) {
-	faults := []struct{ code, form string }{
-		{"invalid_value", "Invalid value: '%s'. Supported values are: 'open', 'closed'."},
-		{"invalid_type", "Invalid type for 'metadata.note': expected an object, but got '%s' instead."},
-		{"invalid_value", "Invalid value: \"%s\"."},
-		{"", "Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]"},
-	}
-	for _, l := range append(readCases(t, "testdata/errors.jsonl"), readCases(t, "testdata/more.jsonl")...) {
-		if l.Effect == onceward.EffectNone || len(l.Body) > 2000 {
-			continue
-		}
-		for _, fault := range faults {
-			f := Classify(Input{Status: http.StatusBadRequest, Body: errorBody(t, fault.code, fmt.Sprintf(fault.form, l.Body))})
-			if f.StateEffect != onceward.EffectNone {
-				t.Errorf("%s quoting %s: %s %s", fault.form, l.ID, f.Class, f.StateEffect)
-			}
-		}
-	}
-}
-
 func TestUnquotedVerdictStandsBesideAShapeCode(t *testing.T) {
 	for message, want := range map[string]onceward.StateEffect{
 		"Invalid value: 'x'. Your credit balance is too low to access the API.":                         onceward.EffectDisable,

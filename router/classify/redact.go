@@ -270,7 +270,7 @@ func address(w string) bool {
 // CredentialName reports whether a name says that its value is a credential.
 func CredentialName(name string) bool {
 	name = strings.ToLower(name)
-	return credentialName(name) || strings.HasPrefix(name, "cookie") || slices.ContainsFunc([]string{"authorization", "credential", "passwd", "jwt", "bearer"}, func(part string) bool {
-		return strings.Contains(name, part)
-	})
+	parts := []string{"authorization", "credential", "passwd", "jwt", "bearer"}
+	return credentialName(name) || strings.HasPrefix(name, "cookie") ||
+		slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }

@@ -31,22 +31,27 @@ func shapeless(e *envelope) bool {
 // and filters come before emptiness: both leave the content empty.
 var answerRules = []rule{
 	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.readErr && !e.hasError && e.status < 300 }},
-	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
+	{class: onceward.ClassEmptyOutput, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}, when: func(e *envelope) bool {
 		return shapeless(e) && e.transport != Connection && (e.status == 0 || answered(e))
-	}, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}},
+	}},
 	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.empty && e.transport == Connection && e.status == 0 }},
 	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return strings.HasPrefix(e.reason, "blocked_") }},
-	{class: onceward.ClassContentFiltered, when: reasonIs("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "sensitive", "error_toxic", "language")},
+	{class: onceward.ClassContentFiltered,
+		when: reasonIs("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii",
+			"image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "sensitive", "error_toxic", "language")},
 	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return answered(e) && e.filtered && !e.hasOutput() }},
 	{class: onceward.ClassPolicyBlocked, when: reasonIs("guardrail_intervened")},
 	{class: onceward.ClassRefusal, when: reasonIs("refusal")},
 	{class: onceward.ClassRefusal, when: func(e *envelope) bool { return answered(e) && e.sawRefusal }},
 	{class: onceward.ClassContextLength, when: reasonIs("model_context_window_exceeded", "context_length_exceeded", "model_length")},
 	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool {
-		return !e.hasError && (e.respStatus == "incomplete" || reasonIs("max_output_tokens", "max_tokens", "max_completion_tokens", "max_new_tokens", "max_length", "length", "max_messages", "steered", "pause_turn", "model_length")(e))
+		return !e.hasError && (e.respStatus == "incomplete" || reasonIs("max_output_tokens", "max_tokens",
+			"max_completion_tokens", "max_new_tokens", "max_length", "length", "max_messages", "steered", "pause_turn", "model_length")(e))
 	}},
 	{class: onceward.ClassServerError, when: reasonIs("error", "error_limit", "network_error", "engine_error", "insufficient_system_resource")},
-	{class: onceward.ClassInvalidOutput, when: reasonIs("malformed_function_call", "unexpected_tool_call", "malformed_response", "other", "too_many_tool_calls", "no_image", "missing_thought_signature")},
+	{class: onceward.ClassInvalidOutput,
+		when: reasonIs("malformed_function_call", "unexpected_tool_call", "malformed_response", "other",
+			"too_many_tool_calls", "no_image", "missing_thought_signature")},
 	{class: onceward.ClassCancelled, when: func(e *envelope) bool { return !e.hasError && e.respStatus == "cancelled" && e.status < 300 }},
 	{class: onceward.ClassServerError, when: func(e *envelope) bool {
 		return !e.hasError && e.respStatus == "failed" && e.status < 300 && e.codeCount <= 2 && len(e.text) == 0
@@ -60,9 +65,9 @@ var answerRules = []rule{
 	{class: onceward.ClassNetwork, when: func(e *envelope) bool {
 		return answered(e) && e.sse && !e.sawTerminal && e.jsonBody && !e.terminalType() && e.sawOutputEvent
 	}},
-	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
+	{class: onceward.ClassEmptyOutput, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}, when: func(e *envelope) bool {
 		return answered(e) && e.sse && !e.sawTerminal && !e.terminalType() && !e.hasOutput()
-	}, over: []override{effect(onceward.EffectBreaker), scope(onceward.ScopeResource)}},
+	}},
 	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return answered(e) && e.transport == HTTP && e.jsonBody && e.cut }},
 	{class: onceward.ClassEmptyOutput, when: func(e *envelope) bool {
 		return answered(e) && (e.outputKey || e.choicesKey || e.contentKey) && !e.hasOutput()
@@ -77,7 +82,8 @@ var answerRules = []rule{
 
 func (e *envelope) terminalType() bool {
 	switch e.typ {
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.canceled", "response.done", "error", "message_stop", "response.error":
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.canceled",
+		"response.done", "error", "message_stop", "response.error":
 		return true
 	}
 	return false

@@ -2,318 +2,176 @@ package classify
 
 import (
 	"bytes"
-	"encoding/binary"
 	"regexp"
-	"slices"
 	"strconv"
-	"unicode/utf8"
+	"strings"
 )
 
 // addMessage takes one message text. JSON inside it is read as well: gateways
 // paste the upstream's body into their own message.
-func (e *envelope) addMessage(raw []byte, escaped bool, level int) {
-	if len(raw) == 0 {
-		return
+func (e *envelope) addMessage(text string, level int) {
+	e.addExceptions(text)
+	if isPage([]byte(text)) {
+		e.page = true
+		text = withoutTags(text)
 	}
-	plain := clipBytes(raw, MaxBody)
-	e.addExceptions(plain)
-	if escaped {
-		plain = unescape(make([]byte, 0, min(len(plain), maxText)), plain)
-	}
-	if level < maxLevel {
-		if at := nestedJSON(plain); at >= 0 && !quotesCaller(plain[:at]) {
-			e.addText(plain[:at])
-			before := len(e.text)
-			e.scan(plain[at:], level+1, zRoot)
-			if len(e.text) > before {
+	if at := nestedJSON.FindStringIndex(text); at != nil && level < maxLevel {
+		// After a refusal of the request's form it is the caller's own JSON.
+		if before := text[:at[0]]; !refusesForm(strings.ToLower(before[max(len(before)-256, 0):])) {
+			e.addText(before)
+			if e.walkJSON([]byte(text[at[0]:]), level+1) {
 				return
 			}
-			plain = plain[at:]
+			text = text[at[0]:]
 		}
 	}
-	e.addText(plain)
+	e.addText(text)
 }
 
-// addExceptions takes the class names that client libraries put before a
-// message ("litellm.RateLimitError: AzureException - ...") or in brackets
-// ("An error occurred (ThrottlingException) when calling ...") as codes.
-func (e *envelope) addExceptions(b []byte) {
-	b = clipBytes(b, 256)
-	for n := 0; n < 4; n++ {
-		end := bytes.IndexAny(b, ":( ")
-		if end < 0 {
-			return
-		}
-		name := b[:end]
-		if dot := bytes.LastIndexByte(name, '.'); dot >= 0 {
-			name = name[dot+1:]
-		}
-		if b[end] == ':' && (bytes.HasSuffix(name, []byte("Error")) || bytes.HasSuffix(name, []byte("Exception"))) {
-			e.addCodeBytes(name)
-			b = bytes.TrimLeft(b[end+1:], " ")
-			continue
-		}
-		break
-	}
-	for rest := b; ; {
-		open := bytes.IndexByte(rest, '(')
-		if open < 0 {
-			return
-		}
-		before := rest[:open]
-		rest = rest[open+1:]
-		if bytes.HasSuffix(before, []byte("error occurred ")) && !quotesCaller(b[:len(b)-len(rest)]) {
-			if name, _, ok := bytes.Cut(rest, []byte(")")); ok {
-				e.addCodeBytes(name)
-			}
-			return
+var (
+	nestedJSON = regexp.MustCompile(`\{\s{0,6}["']`)
+	// "litellm.RateLimitError: AzureException - ...", "An error occurred (ThrottlingException) when calling ..."
+	exceptionNames = regexp.MustCompile(`^(?:\w+\.)*(\w+(?:Error|Exception)): ?(?:(?:\w+\.)*(\w+(?:Error|Exception)): )?|\berror occurred \((\w+)\)`)
+	// A pair of JSON that broke off, or of Python's.
+	pairs = regexp.MustCompile(`['"](?:code|type|status|reason|error_code)['"]\s*:\s*['"]?([\w.]{2,80})`)
+	// An element of an error in XML.
+	elements = regexp.MustCompile(`(?i)<(?:error_?)?(?:code|type)>([^<]{1,160})<`)
+	// "Error code: 429 - ...", "HTTP 400, ...", `POST "https://...": 502 Bad Gateway`, "<503> ..."
+	proseStatus = regexp.MustCompile(`(?:^\W{0,2}|\bstatus(?:[ _]?code)?\W{1,3}|\berror(?:[ _]code)?\W{1,3}|` +
+		`\bhttp(?:/[\d.]+)?(?:\W{1,2}| error | status )|': )([45]\d\d)\b`)
+)
+
+// addExceptions takes the class names that client libraries put before a message
+// as codes.
+func (e *envelope) addExceptions(text string) {
+	for _, m := range exceptionNames.FindAllStringSubmatch(clip(text, 256), 4) {
+		for _, name := range m[1:] {
+			e.addCode(name)
 		}
 	}
 }
 
-// nestedJSON returns where a JSON object begins inside a text, or -1.
-func nestedJSON(b []byte) int {
-	for i := 0; i+1 < len(b); i++ {
-		at := bytes.IndexByte(b[i:], '{')
-		if at < 0 {
-			return -1
-		}
-		i += at
-		for j := i + 1; j < len(b) && j < i+8; j++ {
-			if b[j] == '"' || b[j] == '\'' {
-				return i
-			}
-			if b[j] != ' ' && b[j] != '\n' && b[j] != '\r' && b[j] != '\t' {
-				break
-			}
-		}
-	}
-	return -1
-}
-
-// addText appends b in lower case with one kind of quote and single spaces, and
-// looks for the phrases in it. Texts are kept apart by a line break.
-func (e *envelope) addText(b []byte) {
-	b = bytes.TrimSpace(b)
-	if len(b) == 0 {
-		return
-	}
-	if len(e.first) == 0 {
-		e.first = append(e.first, clipBytes(b, maxSummary)...)
-	}
-	n := len(e.text)
-	room := max(maxText-n, 0)
-	text := slices.Grow(e.text, min(len(b), room)+1)[:n+min(len(b), room)]
-	last := uint8(0)
-	for i := 0; i < len(b) && n < len(text); i++ {
-		for i+8 <= len(b) && n+8 <= len(text) {
-			eight, plain := foldEight(binary.LittleEndian.Uint64(b[i:]), last)
-			if !plain {
-				break
-			}
-			binary.LittleEndian.PutUint64(text[n:], eight)
-			last = isBlank[b[i+7]]
-			i, n = i+8, n+8
-		}
-		if i == len(b) || n == len(text) {
-			break
-		}
-		c := fold[b[i]]
-		if c == 0xE2 && i+2 < len(b) && b[i+1] == 0x80 && b[i+2] >= 0x98 && b[i+2] <= 0x9F {
-			c = '\'' // typographic quotes
-			i += 2
-		}
-		text[n] = c
-		n += 1 - int(isBlank[c]&last) // a branch would be mispredicted at every third word
-		last = isBlank[c]
-	}
-	t := table()
-	t.index.find(text[len(e.text):n], func(state uint16) { e.found(t, state) }) // a phrase never spans two texts
-	e.text = append(text[:n], '\n')
-}
-
-// found takes the phrases that end in a state.
-func (e *envelope) found(t *compiled, state uint16) {
-	for _, id := range t.index.out[state] {
-		e.phrases.set(id)
-		for _, r := range t.phraseRules[id] {
-			e.textHits.set(r)
+func (e *envelope) addPairs(text string) {
+	for _, m := range pairs.FindAllStringSubmatch(clip(text, maxText), 16) {
+		e.addCode(m[1])
+		if n := statusInProse([]byte(m[1])); n != 0 {
+			e.statusInBody = n
 		}
 	}
 }
 
-// foldEight folds eight bytes at once, when fold would change nothing but the
-// case of letters and none of them is a second blank. last is 1 after a blank.
-func foldEight(x uint64, last uint8) (folded uint64, plain bool) {
-	const each, high = 0x0101010101010101, 0x8080808080808080
-	if x&high != 0 {
-		return 0, false
-	}
-	// The high bit of a byte of each sum says what the name says of the byte of x.
-	printable := x + each*(0x80-' ')
-	notQuote := (x ^ each*'"') + each*0x7F
-	notTick := (x ^ each*'`') + each*0x7F
-	blank := ^((x ^ each*' ') + each*0x7F) & high
-	second := blank & (blank<<8 | uint64(last)<<7)
-	if printable&notQuote&notTick&high != high || second != 0 {
-		return 0, false
-	}
-	capital := (x + each*(0x80-'A')) &^ (x + each*(0x80-'Z'-1)) & high
-	return x | capital>>2, true
-}
-
-var isBlank = [256]uint8{' ': 1}
-
-// fold maps upper case to lower, every quote to one and white space to blank.
-var fold = func() (t [256]byte) {
-	for i := range t {
-		c := byte(i)
-		switch {
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		case c == '"' || c == '`':
-			c = '\''
-		case c == '\n' || c == '\r' || c == '\t':
-			c = ' '
-		}
-		t[i] = c
-	}
-	return t
-}()
-
-// addCodeBytes takes one code, type or reason.
-func (e *envelope) addCodeBytes(raw []byte) {
-	if len(raw) == 0 || len(raw) > 160 {
-		return
-	}
-	var buf [64]byte
-	n, head := 0, 0 // head is the length of what stands before the first dot
-	for _, c := range raw {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case c == ':':
-			if n > 0 { // ThrottlingException:http://...
-				goto done
-			}
-			continue
-		case c == '#': // com.amazon.coral.service#AccessDeniedException
-			n, head = 0, 0
-			continue
-		case c == '.':
-			if head == 0 {
-				head = n
-			}
-			continue
-		default:
-			continue
-		}
-		if n == len(buf) {
-			return
-		}
-		buf[n] = c
-		n++
-	}
-done:
-	if n == 0 {
-		return
-	}
-	e.codeCount++
-	e.hitCode(buf[:n])
-	if head > 0 && head < n { // RateLimitExceeded.EndpointRPMExceeded is a rate limit, whatever its kind
-		e.hitCode(buf[:head])
+func (e *envelope) addElements(b []byte) {
+	for _, m := range elements.FindAllSubmatch(clipBytes(b, maxText), 8) {
+		e.addCode(string(m[1]))
 	}
 }
-
-// hitCode takes a code in the form of codeKey.
-func (e *envelope) hitCode(key []byte) {
-	t := table()
-	if id, ok := t.codes[string(key)]; ok {
-		for _, r := range t.codeRules[id] {
-			e.codeHits.set(r)
-		}
-	}
-}
-
-func (e *envelope) addCode(s string) { e.addCodeBytes([]byte(s)) }
-
-// looksHTML tells a page from texts that merely begin with "<400> ...".
-func looksHTML(b []byte) bool {
-	return len(b) > 1 && (b[1] == '!' || b[1] == '?' || (b[1] >= 'a' && b[1] <= 'z') || (b[1] >= 'A' && b[1] <= 'Z'))
-}
-
-// addHTML takes the words of a page without its tags, scripts and styles.
-func (e *envelope) addHTML(b []byte) {
-	out := e.scratch[:0]
-	for len(b) > 0 && len(out) < maxText {
-		open := bytes.IndexByte(b, '<')
-		if open < 0 {
-			out = append(out, b...)
-			break
-		}
-		out = append(out, b[:open]...)
-		out = append(out, ' ')
-		b = b[open:]
-		for _, tag := range []string{"script", "style"} {
-			if hasTag(b, tag) {
-				end := bytes.Index(b, []byte("</"+tag))
-				if end < 0 {
-					end = len(b) // never closed: no words follow
-				}
-				b = b[end:]
-			}
-		}
-		end := bytes.IndexByte(b, '>')
-		if end < 0 {
-			break
-		}
-		b = b[end+1:]
-	}
-	e.scratch = out
-	e.addText(clipBytes(out, maxText))
-}
-
-func hasTag(b []byte, tag string) bool {
-	return len(b) > len(tag) && b[1]|0x20 == tag[0] && bytes.EqualFold(b[1:1+len(tag)], []byte(tag))
-}
-
-// proseStatus finds the status in texts such as "Error code: 429 - ...",
-// "HTTP 400, ...", `POST "https://...": 502 Bad Gateway`, "<503> ...".
-var proseStatus = regexp.MustCompile(`(?:^\W{0,2}|\bstatus(?:[ _]?code)?\W{1,3}|\berror(?:[ _]code)?\W{1,3}|\bhttp(?:/[\d.]+)?(?:\W{1,2}| error | status )|': )([45]\d\d)\b`)
 
 func statusInProse(text []byte) int {
 	m := proseStatus.FindSubmatch(clipBytes(text, 512))
 	if m == nil {
 		return 0
 	}
-	n, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(string(m[1]))
 	return n
 }
 
-// summary is the message for people: what the error said, else what it was.
-func (e *envelope) summary(in Input) string {
-	if len(e.first) > 0 {
-		return valid(e.first)
+// addText appends s in lower case with one kind of quote and single spaces, and
+// looks for the phrases in it. Texts are kept apart by a line break.
+func (e *envelope) addText(s string) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return
 	}
-	switch {
-	case e.empty:
-		return "empty body"
-	case e.nullBody:
-		return "null"
+	if e.first == "" {
+		e.first = clip(s, maxSummary)
 	}
-	if e.reason != "" {
-		return e.reason
+	from := len(e.text)
+	for i := 0; i < len(s) && len(e.text) < maxText; i++ {
+		c := s[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '"' || c == '`':
+			c = '\''
+		case c == 0xE2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2] >= 0x98 && s[i+2] <= 0x9F:
+			c = '\'' // typographic quotes
+			i += 2
+		case c == '\n' || c == '\r' || c == '\t':
+			c = ' '
+		}
+		if n := len(e.text); c == ' ' && n > from && e.text[n-1] == ' ' {
+			continue
+		}
+		e.text = append(e.text, c)
 	}
-	return valid(clipBytes(bytes.TrimSpace(in.Body), 200))
+	table().find(e.text[from:], e.said) // a phrase never spans two texts
+	e.text = append(e.text, '\n')
 }
 
-func valid(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
+// longCap are codes that name a day's, a week's or a month's limit, and so no rate.
+var (
+	longCap   = regexp.MustCompile(`daily|weekly|monthly|per(?:day|week|month)|^[rt]pd`)
+	limitWord = regexp.MustCompile(`limit|quota|cap|exceed|exhaust|tier|request|token|^[rt]pd`)
+)
+
+// addCode takes one code, type or reason.
+func (e *envelope) addCode(s string) {
+	if len(s) == 0 || len(s) > 160 {
+		return
 	}
-	return string(bytes.ToValidUTF8(b, []byte("?")))
+	if at := strings.LastIndexByte(s, '#'); at >= 0 { // com.amazon.coral.service#AccessDeniedException
+		s = s[at+1:]
+	}
+	s, _, _ = strings.Cut(s, ":") // ThrottlingException:http://...
+	key := codeKey(s)
+	if key == "" || len(key) > 64 {
+		return
+	}
+	e.codeCount++
+	e.hitCode(key)
+	if head, _, ok := strings.Cut(s, "."); ok { // RateLimitExceeded.EndpointRPMExceeded is a rate limit, whatever its kind
+		e.hitCode(codeKey(head))
+	}
+	if longCap.MatchString(key) && limitWord.MatchString(key) {
+		e.hitCode("quotaexhausted")
+	}
+}
+
+// hitCode takes a code in the form of codeKey.
+func (e *envelope) hitCode(key string) {
+	for _, r := range table().codes[key] {
+		e.coded[r] = true
+	}
+}
+
+// isPage tells a page, whatever stands before it, from other mark-up and from texts
+// that merely begin with "<400> ...".
+func isPage(b []byte) bool {
+	head := bytes.ToLower(clipBytes(b, 1024))
+	for _, tag := range []string{"<html", "<!doctype html", "<head>", "<body", "<title>", "<center>", "<h1>"} {
+		if at := bytes.Index(head, []byte(tag)); at >= 0 {
+			return head[0] == '<' || !refusesForm(string(head[:at]))
+		}
+	}
+	return false
+}
+
+var markup = regexp.MustCompile(`(?is)<script.*?(?:</script|\z)|<style.*?(?:</style|\z)|<!--.*?(?:-->|\z)|<[^>]*>?`)
+
+// withoutTags are the words of a page without its tags, scripts and styles.
+func withoutTags(s string) string {
+	return markup.ReplaceAllString(s, " ")
+}
+
+func clipBytes(b []byte, n int) []byte { return b[:min(len(b), n)] }
+
+// clip cuts s to at most n bytes without splitting a UTF-8 sequence.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
 }

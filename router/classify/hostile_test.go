@@ -1,9 +1,14 @@
 package classify
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,8 +66,8 @@ func faultOnly(form string) bool {
 func callerWords() map[string][]string {
 	words := map[string][]string{}
 	for i := range table().rules {
-		r := &table().rules[i]
-		if r.stateEffect() == onceward.EffectNone {
+		r := table().rules[i]
+		if r.effect() == onceward.EffectNone {
 			continue
 		}
 		for _, w := range append(append([]string{}, r.any...), r.codes...) {
@@ -95,27 +100,102 @@ func refusalsOf(t *testing.T, form, message string) []Input {
 	return in
 }
 
-func TestNoCallersWordInARefusalTouchesHealth(t *testing.T) {
+// hostile calls found with every refusal that repeats a word which touches health, or
+// a name that holds one, or a whole error of somebody else's.
+func hostile(t *testing.T, found func(in Input, text string)) {
+	words := callerWords()
 	tried := 0
-	check := func(in Input, form, word string) {
-		tried++
-		if f := Classify(in); f.StateEffect != onceward.EffectNone {
-			t.Errorf("%d %s with %q: %s %s", in.Status, form, word, f.Class, f.StateEffect)
-		}
-	}
-	for word, names := range callerWords() {
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		names := words[word]
 		for _, form := range requestFaults {
 			for _, in := range refusalsOf(t, form, fmt.Sprintf(form, word)) {
-				check(in, form, word)
+				found(in, form+" with "+word)
 			}
 			name := names[tried%len(names)] // each in turn: all of them take a minute
 			answers := refusalsOf(t, form, fmt.Sprintf(form, name))
-			check(answers[tried%len(answers)], form, name)
+			found(answers[tried%len(answers)], form+" with "+name)
+			tried++
 		}
 	}
-	if len(requestFaults) < 20 || tried < 50_000 {
-		t.Errorf("only %d texts tried", tried)
+	for _, l := range append(readCases(t, "testdata/errors.jsonl"), readCases(t, "testdata/more.jsonl")...) {
+		if l.Effect == onceward.EffectNone || len(l.Body) > 2000 {
+			continue
+		}
+		for _, form := range quotingFaults {
+			found(Input{Status: http.StatusBadRequest, Body: errorBody(t, "", fmt.Sprintf(form, l.Body))}, form+" quoting "+l.ID)
+		}
 	}
+}
+
+// quotingFaults quote a value of the caller's.
+var quotingFaults = []string{
+	"Invalid value: '%s'. Supported values are: 'open', 'closed'.",
+	"Invalid type for 'metadata.note': expected an object, but got '%s' instead.",
+	"Invalid value: \"%s\".",
+	"Input should be a valid string [type=string_type, input_value={'q': '%s'}, input_type=dict]",
+}
+
+var writeHostile = flag.Bool("hostile", false, "rewrite testdata/hostile.jsonl")
+
+// testdata/hostile.jsonl is a sample of these answers, for tests that send them: every
+// form of refusal is there, with what still gets an effect and what does not.
+func TestHostileRecordsAreRefusals(t *testing.T) {
+	const path = "testdata/hostile.jsonl"
+	if *writeHostile {
+		if err := os.WriteFile(path, sampleHostile(t), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records := readCases(t, path)
+	for _, r := range records {
+		if r.Status == nil || *r.Status < 400 || r.Body == "" {
+			t.Errorf("%s is no refusal", r.ID)
+		}
+	}
+	if len(records) < 200 {
+		t.Errorf("only %d records", len(records))
+	}
+}
+
+func sampleHostile(t *testing.T) []byte {
+	var out bytes.Buffer
+	tried, perForm := 0, map[string]int{}
+	hostile(t, func(in Input, text string) {
+		tried++
+		form, _, _ := strings.Cut(text, " with ")
+		form, _, _ = strings.Cut(form, " quoting ")
+		key := fmt.Sprint(in.Status, form, Classify(in).StateEffect != onceward.EffectNone)
+		if in.Status < 400 || perForm[key] > 0 && (tried%499 != 0 || perForm[key] >= 8) {
+			return
+		}
+		perForm[key]++
+		line, err := json.Marshal(map[string]any{"id": fmt.Sprintf("hostile-%d", tried), "transport": HTTP, "status": in.Status, "body": string(in.Body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(line, '\n'))
+	})
+	return out.Bytes()
+}
+
+// kept is how many of a thousand hostile refusals may still get a class with an
+// effect. It only raises a suspicion: a neutral request acquits.
+const kept = 25
+
+func TestFewHostileRefusalsGetAClassWithAnEffect(t *testing.T) {
+	tried, marked := 0, 0
+	byForm := map[string]int{}
+	hostile(t, func(in Input, text string) {
+		tried++
+		if f := Classify(in); f.StateEffect != onceward.EffectNone {
+			marked++
+			byForm[fmt.Sprintf("%d %s", in.Status, text[:min(len(text), 60)])]++
+		}
+	})
+	if tried < 50_000 || marked*1000 > kept*tried {
+		t.Errorf("%d of %d hostile refusals get a class with an effect: %v", marked, tried, byForm)
+	}
+	t.Logf("%d of %d hostile refusals get a class with an effect", marked, tried)
 }
 
 // A name that holds a word is no statement in any message.
@@ -125,7 +205,6 @@ func TestWordInsideANameIsNoStatement(t *testing.T) {
 		"File type not supported for overdue.docx. Supported: pdf":    onceward.EffectNone,
 		"Tool choice list_overdue_invoices has not been registered":   onceward.EffectNone,
 		"Something is wrong with listOverdueInvoices.":                onceward.EffectNone,
-		"Something is wrong with 'account balance'.":                  onceward.EffectNone,
 		"Something is wrong with get-model not found in there.":       onceward.EffectDeploymentDown,
 		"Your account has an overdue balance.":                        onceward.EffectDisable,
 		"Your account is overdue.":                                    onceward.EffectDisable,

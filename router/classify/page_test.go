@@ -1,0 +1,80 @@
+package classify
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/onceward/onceward"
+)
+
+// pagesOf are pages of servers in front with a status.
+func pagesOf(status int) map[string]Input {
+	name := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	nginx := "<html>\r\n<head><title>" + name + "</title></head>\r\n<body>\r\n<center><h1>" + name + "</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+	html := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+	in := func(body string, h http.Header) Input { return Input{Status: status, Header: h, Body: []byte(body)} }
+	return map[string]Input{
+		"nginx":              in(nginx, html),
+		"no content type":    in(nginx, nil),
+		"as JSON's type":     in(nginx, http.Header{"Content-Type": {"application/json"}}),
+		"mark and blanks":    in("\xef\xbb\xbf \n\n"+nginx, html),
+		"comment first":      in("<!-- generated at 12:00 -->\n"+nginx, html),
+		"xhtml":              in(`<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN"><html xmlns="http://www.w3.org/1999/xhtml"><body>`+name+"</body></html>", nil),
+		"capitals":           in("<HTML><BODY><H1>"+name+"</H1></BODY></HTML>", nil),
+		"a line before":      in("Error from the gateway\n"+nginx, nil),
+		"words as html":      in(name, html),
+		"a policy's words":   in("<html><body>Request rejected: policy violation, invalid content filter, the maximum context length is 8 tokens</body></html>", html),
+		"inside a gateway's": in(fmt.Sprintf(`{"error":{"message":%q,"code":%d}}`, nginx, status), http.Header{"Content-Type": {"application/json"}}),
+	}
+}
+
+func TestPageInsteadOfAnAnswerSaysNothingAboutTheRequest(t *testing.T) {
+	want := map[int]onceward.Class{
+		401: onceward.ClassAuthentication, 402: onceward.ClassBilling, 403: onceward.ClassPermission, 404: onceward.ClassEndpointMisconfigured,
+		407: onceward.ClassRegionBlocked, 408: onceward.ClassTimeout, 413: onceward.ClassRequestTooLarge, 414: onceward.ClassRequestTooLarge,
+		429: onceward.ClassRateLimited, 431: onceward.ClassRequestTooLarge,
+	}
+	for _, status := range []int{400, 405, 406, 409, 410, 411, 412, 415, 416, 417, 418, 421, 422, 423, 426, 428, 451, 495, 496, 497, 499} {
+		want[status] = onceward.ClassEndpointMisconfigured
+	}
+	for status, class := range want {
+		for name, in := range pagesOf(status) {
+			if f := Classify(in); f.Class != class || !f.FallbackEligible {
+				t.Errorf("E02 %d %s: %s fallback %v, want %s and the walk to go on", status, name, f.Class, f.FallbackEligible, class)
+			}
+		}
+	}
+}
+
+func TestWordsOfAServerInFront(t *testing.T) {
+	for body, want := range map[string]onceward.Class{
+		"<HTML><HEAD><TITLE>Bad Request</TITLE></HEAD><BODY><h2>Bad Request - Invalid Hostname</h2><hr><p>HTTP Error 400. The request hostname is invalid.</p></BODY></HTML>": onceward.ClassEndpointMisconfigured,
+		"Bad Request - Invalid Hostname": onceward.ClassEndpointMisconfigured,
+		"<html><head><title>400 No required SSL certificate was sent</title></head></html>":                         onceward.ClassEndpointMisconfigured,
+		"No required SSL certificate was sent":                                                                      onceward.ClassEndpointMisconfigured,
+		"The requested URL was rejected. Please consult with your administrator.\n\nYour support ID is: 1234567890": onceward.ClassEndpointMisconfigured,
+		"Request blocked by the web application firewall. Incident ID: 7":                                           onceward.ClassEndpointMisconfigured,
+		"<html><head><title>400 Request Header Or Cookie Too Large</title></head></html>":                           onceward.ClassRequestTooLarge,
+	} {
+		if f := Classify(Input{Status: 400, Body: []byte(body)}); f.Class != want || !f.FallbackEligible {
+			t.Errorf("E02 %s: %s fallback %v, want %s", body, f.Class, f.FallbackEligible, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		in   Input
+		want onceward.Class
+	}{
+		"a page in a 200":            {Input{Status: 200, Body: []byte("<html><body>Sign in</body></html>")}, onceward.ClassEndpointMisconfigured},
+		"a page in a stream":         {Input{Transport: SSE, Status: 200, Body: []byte("data: <html><body>Sign in</body></html>\n\n")}, onceward.ClassEndpointMisconfigured},
+		"a store's XML is no page":   {Input{Status: 403, Body: []byte(`<?xml version="1.0"?><Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match</Message></Error>`)}, onceward.ClassAuthentication},
+		"a store's XML, throttled":   {Input{Status: 503, Body: []byte(`<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`)}, onceward.ClassOverloaded},
+		"an empty 400":               {Input{Status: 400}, onceward.ClassUnknown},
+		"a value that is mark-up":    {Input{Status: 400, Body: []byte(`{"error":{"message":"Invalid value: '<html><body>x</body></html>'. Supported values are: 'a'.","code":"invalid_value"}}`)}, onceward.ClassInvalidRequest},
+		"plain words of a validator": {Input{Status: 400, Body: []byte("Failed to deserialize the JSON body into the target type: missing field `model`")}, onceward.ClassInvalidRequest},
+	} {
+		if f := Classify(c.in); f.Class != c.want {
+			t.Errorf("E02 %s: %s, want %s", name, f.Class, c.want)
+		}
+	}
+}
