@@ -19,16 +19,20 @@ const testSlack = 5 * time.Second
 // what it has reported itself, or has the resource at another address, leaves the test
 // to another one, a few times: then there is none.
 func (a *Activities) TestResource(ctx context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
+	return a.testResource(ctx, activity.GetInfo(ctx), in)
+}
+
+func (a *Activities) testResource(ctx context.Context, info activity.Info, in onceward.TestInput) (onceward.PoolTest, error) {
 	test := onceward.PoolTest{Resource: in.Resource, Model: in.Model, By: a.identity}
 	elsewhere := in.Endpoint != "" && a.endpoint != nil && a.endpoint(in.Resource) != in.Endpoint
-	if last := activity.GetInfo(ctx).Attempt > onceward.PoolDeclines; !last && (elsewhere || in.NotBy != "" && in.NotBy == a.identity) {
+	if last := info.Attempt > onceward.PoolDeclines; !last && (elsewhere || in.NotBy != "" && in.NotBy == a.identity) {
 		return test, temporal.NewApplicationError("left to another worker", "declined")
 	}
 	if elsewhere {
 		test.Verdict, test.Error = onceward.VerdictUnclear, "no worker was found that has the resource at this address"
 		return test, nil
 	}
-	ctx, cancel := context.WithDeadline(ctx, activity.GetInfo(ctx).Deadline.Add(-testSlack))
+	ctx, cancel := context.WithDeadline(ctx, info.Deadline.Add(-testSlack))
 	defer cancel()
 	found, err := a.router.Test(ctx, in.Resource, in.Model, in.Limit)
 	if err != nil { // of another configuration

@@ -22,7 +22,7 @@ func TestEverythingGoesThroughTheClientsCodec(t *testing.T) {
 	t.Parallel()
 	b := harness.New(t, harness.Options{
 		Converter: sealed.New(sealed.Fault{}).Converter(), Lease: shortLease,
-		Faults:   []routertest.Fault{routertest.FailWith(402, "").For(1)},
+		Faults:   unpaid(),
 		Payments: payments.Config{Fault: payments.Fault{Kind: payments.DropBeforeCommit, Times: 1}},
 	})
 	server := httptest.NewServer(converter.NewPayloadCodecHTTPHandler(sealed.New(sealed.Fault{})))
@@ -48,8 +48,8 @@ func TestEverythingGoesThroughTheClientsCodec(t *testing.T) {
 		t.Errorf("E30 pool show:\n%s", out)
 	}
 	refusesInClear(t, b, "pool", "disable", refused.Resource, "--by", "ops", "--reason", inClear, "--pool", b.Queue)
-	refusesInClear(t, b, "pool", "enable", refused.Resource, "--by", inClear, "--pool", b.Queue)
-	command("pool", "enable", refused.Resource, "--by", "ops", "--pool", b.Queue)
+	refusesInClear(t, b, "pool", "enable", refused.Resource+"/"+refused.Model, "--by", inClear, "--pool", b.Queue)
+	command("pool", "enable", refused.Resource+"/"+refused.Model, "--by", "ops", "--pool", b.Queue)
 	if out := command("show", run.ID); !strings.Contains(out, string(id)) || !strings.Contains(out, "billing") || !strings.Contains(out, "awaiting_operator") {
 		t.Errorf("E30 show:\n%s", out)
 	}

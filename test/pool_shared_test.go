@@ -3,9 +3,9 @@ package test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/routertest"
 	"github.com/onceward/onceward/test/harness"
 )
 
@@ -13,20 +13,13 @@ import (
 // knows, and it has a taker while a worker of any of them lives.
 func TestServicesThatShareAPoolShareOneRecord(t *testing.T) {
 	t.Parallel()
-	b := harness.New(t, harness.Options{})
+	b := harness.New(t, harness.Options{Faults: []routertest.Fault{routertest.FailWith(402, "").On("a")}})
 	pool := onceward.PoolWorkflowID(b.Queue)
-	b.StartWorker(false)
-	harness.Until(b, pool, onceward.QueryHealth, "a pool", func(onceward.PoolHealth) bool { return true })
+	b.Said(b.StartWorker(false), "worker started")
 	if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "b", By: "ops", Reason: "drifting"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	found := onceward.PoolReport{
-		Resource: "b", Model: "gpt-5.6", Endpoint: onceward.EndpointDigest(b.Pool.Resource("b").URL()),
-		Class: onceward.ClassBilling, Reason: "not paid for", At: time.Now(),
-	}
-	if err := b.Client.SignalWorkflow(b.Context(), pool, "", onceward.SignalReport, found); err != nil {
-		t.Fatal(err)
-	}
+	found(t, b, "a")
 	both := func(h onceward.PoolHealth) bool { return len(h.Disabled) == 2 }
 	harness.Until(b, pool, onceward.QueryHealth, "two disabled routes", both)
 
@@ -59,16 +52,13 @@ func TestServicesThatShareAPoolShareOneRecord(t *testing.T) {
 // it, and forgets what its workers had found.
 func TestRouteThatIsDroppedKeepsOnlyTheOperatorsDecision(t *testing.T) {
 	t.Parallel()
-	b := harness.New(t, harness.Options{})
+	b := harness.New(t, harness.Options{Faults: []routertest.Fault{routertest.FailWith(402, "").On("b")}})
 	pool := onceward.PoolWorkflowID(b.Queue)
 	first := b.StartWorker(false)
-	harness.Until(b, pool, onceward.QueryHealth, "a pool", func(onceward.PoolHealth) bool { return true })
+	b.Said(first, "worker started")
+	found(t, b, "b")
+	harness.Until(b, pool, onceward.QueryHealth, "one disabled route", func(h onceward.PoolHealth) bool { return len(h.Disabled) == 1 })
 	if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "b", By: "ops", Reason: "drifting"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Client.SignalWorkflow(b.Context(), pool, "", onceward.SignalReport, onceward.PoolReport{
-		Resource: "b", Model: "gpt-5.6", Class: onceward.ClassBilling, Reason: "not paid for", At: time.Now(),
-	}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Until(b, pool, onceward.QueryHealth, "two disabled routes", func(h onceward.PoolHealth) bool { return len(h.Disabled) == 2 })
