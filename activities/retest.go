@@ -26,7 +26,9 @@ func (a *Activities) testResource(ctx context.Context, info activity.Info, in on
 	test := onceward.PoolTest{Resource: in.Resource, Model: in.Model, By: a.identity}
 	elsewhere := in.Endpoint != "" && a.endpoint != nil && a.endpoint(in.Resource) != in.Endpoint
 	if last := info.Attempt > onceward.PoolDeclines; !last && (elsewhere || in.NotBy != "" && in.NotBy == a.identity) {
-		return test, temporal.NewApplicationError("left to another worker", "declined")
+		return test, temporal.NewApplicationErrorWithOptions("left to another worker", "declined", temporal.ApplicationErrorOptions{
+			Category: temporal.ApplicationErrorCategoryBenign, // nothing went wrong that a log should tell
+		})
 	}
 	if elsewhere {
 		test.Verdict, test.Error = onceward.VerdictUnclear, "no worker was found that has the resource at this address"

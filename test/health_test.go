@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -162,12 +164,24 @@ func TestResourceThatRefusesOneWorkerIsDisabledForNobodyElse(t *testing.T) {
 	t.Parallel()
 	model := plainly
 	b := harness.New(t, harness.Options{Model: &model, Faults: []routertest.Fault{routertest.FailWith(401, "").On("a").Where(routertest.Match{Header: map[string]string{"X-Worker": "1"}})}})
-	marked := b.OtherConfig(func(text string) string {
-		return strings.ReplaceAll(text, "      encryption_boundary: one\n", "      encryption_boundary: one\n      headers: [{name: X-Worker, value: \"1\"}]\n")
-	})
-	b.StartWorker(false)
-	b.StartWorker(false)
-	b.StartWorker(false, "--config="+marked)
+	// A secret header, so that all of them name the same address.
+	config := func(worker string) string {
+		secret := filepath.Join(t.TempDir(), "worker")
+		if err := os.WriteFile(secret, []byte(worker), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path := b.OtherConfig(func(text string) string {
+			return strings.ReplaceAll(text, "      encryption_boundary: one\n", "      encryption_boundary: one\n      headers: [{name: X-Worker, value_file: "+secret+"}]\n")
+		})
+		own := secret + ".yaml"
+		if err := os.Rename(path, own); err != nil {
+			t.Fatal(err)
+		}
+		return "--config=" + own
+	}
+	for _, worker := range []string{"1", "2", "3"} {
+		b.StartWorker(false, config(worker))
+	}
 	ask := func(i int) {
 		if result := b.Start(fmt.Sprint("run-", i), "ReaderWorkflow", "Say something.").Result(); result.Outcome != onceward.OutcomeCompleted {
 			t.Errorf("run %d: outcome %s (%s)", i, result.Outcome, result.Reason)
