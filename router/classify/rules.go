@@ -97,14 +97,15 @@ func (e *envelope) decide() *rule {
 		if e.page && sections[r.section].api {
 			continue
 		}
-		if r.hit(e, text) && !e.says(r.noneIDs) && (r.when == nil || r.when(e)) {
+		// The pattern is asked last, because nothing else costs as much.
+		if r.hit(e, text) && !e.says(r.noneIDs) && (r.when == nil || r.when(e)) && (r.re == nil || e.coded[r.number] || r.re.Match(e.text)) {
 			return r
 		}
 	}
 	return rules[len(rules)-1]
 }
 
-// hit reports whether a code or a phrase of the rule is there. Phrases that
+// hit reports whether a code or the phrases of the rule are there. Phrases that
 // must all be there are asked of a code's rule as well.
 func (r *rule) hit(e *envelope, text bool) bool {
 	switch {
@@ -115,7 +116,7 @@ func (r *rule) hit(e *envelope, text bool) bool {
 	case !text || e.status >= 500 && !r.strong || len(r.any) > 0 && !e.says(r.anyIDs):
 		return false
 	}
-	return e.saysAll(r.allIDs) && (r.re == nil || r.re.Match(e.text))
+	return e.saysAll(r.allIDs)
 }
 
 // onWords reports whether the rule asks for words of the message.

@@ -49,7 +49,11 @@ const (
 		`(?:[.,;:'!)\n]| (?:with|ids?|you|because|or|is|was|does|has|from) ))`
 )
 
-var things = []string{"file", "conversation", "thread", "vector store", "vector_store", "container", "response", "assistant", "upload", "attachment"}
+// refusalWords are in every such sentence, and in few others: the pattern is costly.
+var refusalWords = []string{
+	"not have access", "n't have access", "no access", "permission", "not authorized", "not allowed", "not permitted", "not accessible", "denied",
+	"belong", "not owned by",
+}
 
 // stateRules are about items and ids of the request: histories that contradict
 // themselves, state that lives elsewhere, blobs that cannot be opened here. None
@@ -146,7 +150,7 @@ var stateRules = []rule{
 		)},
 	// An id of the request that these credentials may not open. The account is
 	// well; another one may own the thing.
-	{class: onceward.ClassResourceAffinity, when: is(400, 403, 404), any: things, re: either(refusedAccess+`(?:[^.\n]|\.\S){0,200}?`+namedThing,
+	{class: onceward.ClassResourceAffinity, when: is(400, 403, 404), any: refusalWords, re: either(refusedAccess+`(?:[^.\n]|\.\S){0,200}?`+namedThing,
 		namedThing+`(?:[^.\n]|\.\S){0,200}?`+refusedAccess,
 	)},
 	{class: onceward.ClassStateConflict, codes: []string{"conversation_locked", "response_in_progress", "concurrent_modification", "idempotency_in_progress"},
