@@ -3,9 +3,14 @@ package router
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -73,4 +78,51 @@ func (f trip) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	return f(r)
+}
+
+// What is this machine's fault makes nobody suspect, and its tests tell nothing.
+func TestThisMachinesFaultsMakeNobodySuspect(t *testing.T) {
+	dns := func(req *http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "server misbehaving", Name: req.URL.Hostname(), IsTemporary: true}}
+	}
+	full := func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	}
+	for name, c := range map[string]struct {
+		fault   trip
+		calls   []string
+		suspect map[string]bool
+	}{
+		"no sockets are left":                     {full, []string{"a", "b", "a"}, nil},
+		"names resolve for nobody":                {dns, []string{"a", "b"}, map[string]bool{"a": true}}, // until the second it may be the host's
+		"one host of two does not resolve at all": {dns, []string{"a"}, map[string]bool{"a": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := pool(t, Config{Transport: c.fault}, resource("a", "https://a.example/v1"), resource("b", "https://b.example/v1"))
+				for i, where := range c.calls {
+					req := request(t, forced(where))
+					req.RunKey = fmt.Sprint("run ", i)
+					_, err := r.Call(context.Background(), req)
+					f := failed(t, err)
+					own := f.StateEffect == onceward.EffectNone && f.Scope == onceward.ScopeEgress
+					if last := i == len(c.calls)-1; own != (len(c.suspect) == 0 || last && len(c.calls) == 2) {
+						t.Errorf("call %d: %+v", i, *f)
+					}
+					synctest.Wait()
+				}
+				for _, st := range r.Health() {
+					if st.Breaker != "closed" || st.Disabled != nil || (st.Strikes > 0) != c.suspect[st.Resource] {
+						t.Errorf("%+v", st)
+					}
+				}
+				<-time.After(time.Hour)
+				for _, n := range r.Neutrals() {
+					if n.Unusable != "" {
+						t.Errorf("this machine's fault makes neutral requests unusable: %+v", n)
+					}
+				}
+			})
+		})
+	}
 }

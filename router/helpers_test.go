@@ -164,13 +164,3 @@ func status(t testing.TB, r *Router, resource string) Status {
 	t.Fatalf("no resource %s", resource)
 	return Status{}
 }
-
-// h2server speaks HTTP/2, so that requests share a connection.
-func h2server(t testing.TB, handler http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	s := httptest.NewUnstartedServer(handler)
-	s.EnableHTTP2 = true
-	s.StartTLS()
-	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
-	return s
-}

@@ -116,7 +116,7 @@ func (t *tester) arm(tr *trial, at time.Time) {
 	if tr.timer != nil {
 		tr.timer.Stop()
 	}
-	if wait := at.Sub(time.Now()); wait > 0 {
+	if wait := time.Until(at); wait > 0 {
 		tr.timer = time.AfterFunc(wait, func() { t.fire(tr) })
 		return
 	}
