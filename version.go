@@ -14,7 +14,8 @@ import "encoding/json"
 //
 // Pools: 2 has a report confirmed by a test before it disables anything. An execution
 // that began with less goes on as it began until a worker of this build tells its
-// routes; then it begins anew, with its record.
+// routes; then it begins anew, with its record. It is written at once: what waits for
+// a newer worker after a release that was taken back is the record, and no run.
 const (
 	ManifestVersion = 2
 	CarryVersion    = 1

@@ -86,9 +86,11 @@ func TestDisabledResourceStaysDisabledOverAWorkerRestart(t *testing.T) {
 		}
 		moreRuns(t, b, fmt.Sprintf("enabled-%d", i), 1)
 	}
-	if err := b.History(pool, "").Replay(); err != nil {
+	h := b.History(pool, "")
+	if err := h.Replay(); err != nil {
 		t.Error(err)
 	}
+	record(t, "pool-confirmed", h)
 }
 
 // found reports a route as a worker does that is none of the bench's.

@@ -20,6 +20,7 @@ const histories = "histories"
 var stored = []string{
 	"refund", "refund-killed", "refund-reset", "continued-as-new",
 	"action-committed", "action-reconciled", "action-resolved", "action-reset", "action-reset-reads",
+	"pool-confirmed",
 	"pool", // of a build whose loop tested inline and disabled at once: it cannot be recorded again
 }
 

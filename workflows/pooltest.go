@@ -23,8 +23,10 @@ const (
 	declined = 500 * time.Millisecond
 	// testPause is the least between two tests of a pair.
 	testPause = 10 * time.Second
-	// maxTrials bounds the tests in flight.
+	// maxTrials bounds the tests in flight, and maxQueues the services that one is
+	// offered to: whoever waits for it must hear of it.
 	maxTrials = 20
+	maxQueues = 8
 )
 
 // pair is one model of a resource at one address: what a test is about.
@@ -75,7 +77,7 @@ func (p *pool) speaksFor(a pair, resource, model, endpoint string) bool {
 // last first.
 func (p *pool) queues(a pair) []string {
 	var queues []string
-	for i := len(p.services) - 1; i >= 0; i-- {
+	for i := len(p.services) - 1; i >= 0 && len(queues) < maxQueues; i-- {
 		has := func(r onceward.PoolRoute) bool {
 			return r.Resource == a.resource && r.Endpoint == a.endpoint && slices.Contains(r.Models, a.model)
 		}
