@@ -14,6 +14,7 @@ import (
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/classify"
 	"github.com/onceward/onceward/router/health"
+	"github.com/onceward/onceward/router/redact"
 	"github.com/onceward/onceward/router/route"
 	"github.com/onceward/onceward/router/wire"
 )
@@ -196,7 +197,7 @@ func (a *attempt) classify(kind classify.Transport, body []byte, err error) *onc
 
 // failure makes a failure that this package itself found.
 func (a *attempt) failure(class onceward.Class, phase onceward.Phase, message string) *onceward.Failure {
-	f := onceward.NewFailure(class, phase, classify.Redact(a.router.secrets.Message(message)))
+	f := onceward.NewFailure(class, phase, redact.Shapes(a.router.secrets.Message(message), onceward.MaxFailureMessage))
 	f.ResponseStarted = a.stream.Begun() || phase == onceward.PhaseSettled
 	if f.ResponseStarted {
 		f.ModelResult = onceward.ModelResultPartial

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/redact"
 )
 
 // Header is a header that every request to a resource carries, those of tests
@@ -94,7 +94,7 @@ func (h Header) Check() error {
 	if err := checkValue(h.Value, true); err != nil {
 		return fmt.Errorf("value: %w", err)
 	}
-	if classify.CredentialName(name) || classify.LooksSecret(h.Value) {
+	if redact.CredentialName(name) || redact.LooksSecret(h.Value) {
 		return errors.New("value: looks like a credential, which does not belong in a file; name it in value_env or value_file")
 	}
 	return nil

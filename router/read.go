@@ -11,6 +11,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/redact"
 	"github.com/onceward/onceward/router/wire"
 )
 
@@ -163,7 +164,7 @@ func (a *attempt) phase() onceward.Phase {
 func requestID(h http.Header) string {
 	for _, name := range [...]string{"X-Request-Id", "Apim-Request-Id", "Request-Id", "Cf-Ray"} {
 		if v := h.Get(name); v != "" {
-			return classify.Redact(v[:min(len(v), 128)])
+			return redact.Shapes(v, 128)
 		}
 	}
 	return ""

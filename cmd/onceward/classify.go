@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/onceward/onceward/router/classify"
 )
 
 func classifyCommand() *cobra.Command {
@@ -17,7 +15,7 @@ repair}. A line that cannot be read gives {id, line, error}, and the stream goes
 		Example: `  echo '{"id":1,"status":429,"headers":{"retry-after":"7"},"body":{}}' | onceward classify`,
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return classify.Lines(cmd.InOrStdin(), printableJSON(cmd.OutOrStdout()))
+			return classifyLines(cmd.InOrStdin(), printableJSON(cmd.OutOrStdout()))
 		},
 	}
 }

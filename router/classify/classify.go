@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/redact"
 )
 
 // MaxBody is how many bytes of a body are looked at. The rest is ignored: an
@@ -72,7 +73,7 @@ func (e *envelope) verdict(in Input) *onceward.Failure {
 	}
 	f.RetryAfter = e.retryAfter(in, f.Class)
 	f.ProviderRequestID = requestID(in.Header, e.requestID)
-	f.Message = Redact(e.summary(in))
+	f.Message = masked(e.summary(in))
 	return f
 }
 
@@ -117,10 +118,10 @@ var requestIDHeaders = []string{
 func requestID(h http.Header, fromBody string) string {
 	for _, name := range requestIDHeaders {
 		if v := header(h, name); v != "" {
-			return Redact(clip(v, 128))
+			return masked(clip(v, 128))
 		}
 	}
-	return Redact(fromBody)
+	return masked(fromBody)
 }
 
 // header reads a header whatever the case of its stored name: records and
@@ -135,4 +136,24 @@ func header(h http.Header, name string) string {
 		}
 	}
 	return ""
+}
+
+// masked is a text that is safe to store.
+func masked(s string) string { return redact.Shapes(s, onceward.MaxFailureMessage) }
+
+// retryAfter is how long the answer asks to be left alone.
+func (e *envelope) retryAfter(in Input, c onceward.Class) time.Duration {
+	now := in.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	if t, err := http.ParseTime(header(in.Header, "Date")); err == nil {
+		now = t // the resource's clock set the dates below, ours may be off
+	}
+	text := e.text
+	if !e.says(table().waitWords) {
+		text = nil
+	}
+	limited := c == onceward.ClassRateLimited || c == onceward.ClassQuotaExhausted || c == onceward.ClassOverloaded
+	return e.waits.Longest(text, now, limited)
 }

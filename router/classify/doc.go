@@ -8,12 +8,13 @@
 //     string, flat object, list, detail, gateway JSON, JSON inside a message, SSE
 //     frames, pages, plain text) to the same few fields: codes, message text, status
 //     and, for a success, what the answer holds. What does not decode is text.
-//  2. rules*.go are one ordered table from those fields to a class. The first rule
-//     that matches decides: specific codes and messages first, then the HTTP status,
-//     then generic types, which say next to nothing.
+//  2. rules*.go are one ordered table from those fields to a class, rules/*.txt the
+//     wordings of each rule, one a line (words.go). The first rule that matches
+//     decides: specific codes and messages first, then the HTTP status, then generic
+//     types, which say next to nothing.
 //  3. look.go decides again where the words may be the caller's own.
-//  4. wait.go and redact.go fill in how long to stay away and a message that is safe
-//     to store.
+//  4. Packages waits and redact fill in how long to stay away and a message that is
+//     safe to store.
 //
 // A class decides what the run does next. Health does not rest on it: a failure raises
 // a suspicion, and a neutral request convicts. A new wording is one line of a rule file

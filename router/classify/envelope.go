@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"github.com/onceward/onceward/router/waits"
 )
 
 // maxText bounds the message text that the rules look at, maxSummary what is
@@ -28,7 +30,7 @@ type envelope struct {
 	param     string
 	idLocated bool // a validator names an id of the history as what it refuses
 	requestID string
-	waits     []field // what headers and body say of waits
+	waits     waits.Fields // what headers and body say of waits
 
 	jsonBody, page, plain bool // what the body is made of
 	empty                 bool // nothing but white space
@@ -78,7 +80,7 @@ func read(in Input) *envelope {
 	}
 	for name, values := range in.Header {
 		for _, v := range values {
-			e.addWait(name, v)
+			e.waits.Add(name, v)
 		}
 	}
 	e.settleStatus()

@@ -53,7 +53,7 @@ var requestFaults = []string{
 // faultOnly are those that hold against a 500, too.
 func faultOnly(form string) bool {
 	lower := strings.ReplaceAll(strings.ToLower(form), "\"", "'")
-	for _, p := range append(nameFaults, "parse tool call", "tool call validation failed") {
+	for _, p := range append(said("names"), "parse tool call", "tool call validation failed") {
 		if strings.Contains(lower, p) {
 			return true
 		}
@@ -67,10 +67,11 @@ func callerWords() map[string][]string {
 	words := map[string][]string{}
 	for i := range table().rules {
 		r := table().rules[i]
-		if r.effect() == onceward.EffectNone {
+		under := wordings()[r.words]
+		if r.effect() == onceward.EffectNone || under == nil {
 			continue
 		}
-		for _, w := range append(append([]string{}, r.any...), r.codes...) {
+		for _, w := range slices.Concat(under.lists["says"], under.lists["code"]) {
 			parts := strings.FieldsFunc(w, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 			camel := ""
 			for _, p := range parts {

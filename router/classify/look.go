@@ -11,27 +11,11 @@ import (
 // forms are of texts that refuse the form of the request. Such a text repeats what
 // it refuses, and those are the caller's own words: "overdue" as the value of a
 // field is not the account's standing.
-var forms = append([]string{
-	"invalid value", "invalid type", "invalid schema", "invalid '", "unknown parameter", "unsupported value", "unsupported parameter", "unknown name",
-	"string should", "input should", "value error", "input_value=", "but got", "could not parse the json", "failed to download", "unable to download",
-	"error while downloading", "missing required parameter", "value must be", "must be one of", "expected one of", "validation error",
-	"validation failed", "does not validate", "unknown field", "file type", "unsupported type", "mime type", "cannot be used with", "the value at",
-	"keys should match", "tool", "schema", "grammar", "unrecognized key", "role:", "function call", "arguments", "generated json", "failed_generation",
-	"last read", "jinja",
-}, nameFaults...)
-
-// nameFaults say that names in the request are wrong, and can say nothing else: no
-// resource fails inside on them. So they hold against a 500 as well.
-var nameFaults = []string{
-	"tool choice", "tool_choice", "function declaration", "unknown variant", "is not one of", "does not match '", "invalid file data", "in request.tools",
-	"did not match schema", "must be unique", "duplicate tool", "duplicate function", "duplicate name", "duplicate:", "unknown tool", "unknown function",
-	"prompt variable", "is not of type", "tool '", "failed to deserialize", "not found in tools", "not found in 'tools'", "is not callable",
-	"invalid function name", "invalid tool name", "could not parse tool", "enum value",
-}
+func forms() []string { return slices.Concat(said("forms"), said("names")) }
 
 // refusesForm reports whether a text in lower case refuses the request's form.
 func refusesForm(text string) bool {
-	return slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(text, form) })
+	return slices.ContainsFunc(forms(), func(form string) bool { return strings.Contains(text, form) })
 }
 
 var (

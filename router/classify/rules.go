@@ -3,21 +3,18 @@ package classify
 import (
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/waits"
 )
 
 // rule is one row of the table. Its matcher holds when a code or a phrase hits
 // (with neither given, always) and every other given condition holds.
 type rule struct {
 	class onceward.Class
-	codes []string       // codes, types, reasons; letters and digits are compared, case is not
-	any   []string       // phrases of the message, of three bytes at least; one must be there
-	all   []string       // phrases that must all be there
-	none  []string       // phrases that must not be there
-	re    *regexp.Regexp // a shape of the message; runs only after a phrase has hit
+	words string         // the name in the rule files under which its codes, phrases and patterns are
+	re    *regexp.Regexp // a pattern that is put together here, in place of one there
 	when  func(*envelope) bool
 	// strong phrases hold against a 5xx too. Others do not: a server that fails
 	// may quote any words, and its status says more than they do.
@@ -25,6 +22,7 @@ type rule struct {
 	over   []override
 
 	number, section         int
+	codes                   int // how many
 	anyIDs, allIDs, noneIDs []int
 }
 
@@ -68,26 +66,22 @@ var table = sync.OnceValue(func() *compiled {
 	for i, s := range sections {
 		for _, r := range s.rules {
 			r.number, r.section = len(t.rules), i
-			r.anyIDs, r.allIDs, r.noneIDs = t.add(r.any), t.add(r.all), t.add(r.none)
-			for _, c := range r.codes {
-				t.codes[codeKey(c)] = append(t.codes[codeKey(c)], r.number)
+			if w := wordings()[r.words]; w != nil {
+				r.anyIDs, r.allIDs, r.noneIDs = t.add(w.lists["says"]), t.add(w.lists["all"]), t.add(w.lists["not"])
+				for _, c := range w.lists["code"] {
+					t.codes[waits.Key(c)] = append(t.codes[waits.Key(c)], r.number)
+					r.codes++
+				}
+				if w.like != nil {
+					r.re = w.like
+				}
 			}
 			t.rules = append(t.rules, &r)
 		}
 	}
-	t.waitWords, t.neverConn, t.forms = t.add(waitWords), t.add(neverConnected), t.add(forms)
+	t.waitWords, t.neverConn, t.forms = t.add(waits.Words), t.add(said("never connected")), t.add(forms())
 	return t
 })
-
-// codeKey is a code as it is compared: its letters and digits in lower case.
-func codeKey(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(s))
-}
 
 // decide returns the first rule that matches. The last one always does.
 func (e *envelope) decide() *rule {
@@ -112,15 +106,15 @@ func (r *rule) hit(e *envelope, text bool) bool {
 	case e.coded[r.number]:
 		return e.saysAll(r.allIDs)
 	case !r.onWords():
-		return len(r.codes) == 0
-	case !text || e.status >= 500 && !r.strong || len(r.any) > 0 && !e.says(r.anyIDs):
+		return r.codes == 0
+	case !text || e.status >= 500 && !r.strong || len(r.anyIDs) > 0 && !e.says(r.anyIDs):
 		return false
 	}
 	return e.saysAll(r.allIDs)
 }
 
 // onWords reports whether the rule asks for words of the message.
-func (r *rule) onWords() bool { return len(r.any)+len(r.all) > 0 }
+func (r *rule) onWords() bool { return len(r.anyIDs)+len(r.allIDs) > 0 }
 
 // effect is what a verdict by the rule does to the resource's health.
 func (r *rule) effect() onceward.StateEffect {

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/onceward/onceward"
@@ -13,12 +14,7 @@ func reasonIs(reasons ...string) func(*envelope) bool {
 		for _, prefix := range []string{"finish_", "stop_"} {
 			r = strings.TrimPrefix(r, prefix)
 		}
-		for _, want := range reasons {
-			if r == want {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(reasons, r)
 	}
 }
 

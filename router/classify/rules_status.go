@@ -9,11 +9,11 @@ var statusRules = []rule{
 	{class: onceward.ClassAuthentication, when: is(401)},
 	{class: onceward.ClassBilling, when: is(402)},
 	{class: onceward.ClassPermission, when: is(403)},
-	{class: onceward.ClassStaleAnchor, when: func(e *envelope) bool { return e.status < 500 && len(e.text) == 0 }, codes: []string{"not_found_error"}},
-	{class: onceward.ClassModelUnavailable, codes: []string{"ResourceNotFoundException"}},
+	{class: onceward.ClassStaleAnchor, when: func(e *envelope) bool { return e.status < 500 && len(e.text) == 0 }, words: "not_found_error"},
+	{class: onceward.ClassModelUnavailable, words: "ResourceNotFoundException"},
 	// A 404 that is typed as the request's fault is about something in the
 	// request, not about the address.
-	{class: onceward.ClassInvalidRequest, when: func(e *envelope) bool { return e.status == 404 && len(e.text) > 0 }, codes: []string{"invalid_request_error"}},
+	{class: onceward.ClassInvalidRequest, when: func(e *envelope) bool { return e.status == 404 && len(e.text) > 0 }, words: "invalid_request_error"},
 	{class: onceward.ClassEndpointMisconfigured, when: is(404, 405, 406, 410, 421, 426, 501, 505)},
 	{class: onceward.ClassTimeout, when: is(408, 504, 522, 524, 598, 599)},
 	{class: onceward.ClassStateConflict, when: is(409, 423)},
@@ -31,23 +31,12 @@ var statusRules = []rule{
 
 // typeRules read the generic types: better than nothing, and only that.
 var typeRules = []rule{
-	{class: onceward.ClassPermission, codes: []string{"permission_error", "permission_denied", "AccessDeniedException", "forbidden", "PermissionDeniedError"}},
-	{class: onceward.ClassOverloaded, when: undecided, codes: []string{"service_unavailable", "service_unavailable_error", "UNAVAILABLE",
-		"provider_unavailable",
-	}},
-	{class: onceward.ClassServerError, when: undecided, codes: []string{"server_error", "internal_server_error", "internal_error", "InternalServerException",
-		"api_error", "INTERNAL", "ModelErrorException", "ModelStreamErrorException", "upstream_error", "bad_gateway", "InternalFailure", "unknown_error",
-		"stream_error", "processing_error", "provider_error", "bad_response_status_code",
-	}},
-	{class: onceward.ClassServerError, when: undecided, any: []string{"internalserverexception", "internal server error", "server had an error",
-		"error occurred while processing your request", "internal error", "bad gateway", "something went wrong", "modelstreamerrorexception",
-		"internalservererror", "an error occurred while processing", "unknown error",
-	}},
-	{class: onceward.ClassStaleAnchor, when: func(e *envelope) bool { return e.status == 0 && len(e.text) == 0 }, codes: []string{"not_found_error"}},
-	{class: onceward.ClassInvalidRequest, when: func(e *envelope) bool { return e.status < 500 }, codes: []string{"invalid_request_error", "INVALID_ARGUMENT",
-		"BadRequestError", "ValidationException", "invalid_request", "bad_request", "FAILED_PRECONDITION", "OUT_OF_RANGE", "validation_error", "client_error",
-		"request_error",
-	}},
+	{class: onceward.ClassPermission, words: "permission_error"},
+	{class: onceward.ClassOverloaded, when: undecided, words: "service_unavailable"},
+	{class: onceward.ClassServerError, when: undecided, words: "server_error"},
+	{class: onceward.ClassServerError, when: undecided, words: "internalserverexception"},
+	{class: onceward.ClassStaleAnchor, when: func(e *envelope) bool { return e.status == 0 && len(e.text) == 0 }, words: "not_found_error of an anchor"},
+	{class: onceward.ClassInvalidRequest, when: func(e *envelope) bool { return e.status < 500 }, words: "INVALID_ARGUMENT"},
 }
 
 // lastRules end the table.

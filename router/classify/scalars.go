@@ -33,7 +33,7 @@ func (e *envelope) onString(p place, key, v string, level int) {
 	case root, errorObj, detail, meta:
 		e.onErrorString(p, key, v, level)
 	case headers:
-		e.addWait(key, v)
+		e.waits.Add(key, v)
 	case reasons:
 		if key == "reason" {
 			e.reason = Reason(clip(v, 64))
@@ -49,7 +49,7 @@ func (e *envelope) onString(p place, key, v string, level int) {
 
 func (e *envelope) onErrorString(p place, key, v string, level int) {
 	blank := strings.TrimSpace(v) == ""
-	e.addWait(key, v)
+	e.waits.Add(key, v)
 	switch {
 	case key == "": // an element of a list of strings, or a body that is one string
 		e.emptyObject = e.emptyObject || p == root && blank
@@ -134,7 +134,7 @@ func (e *envelope) onNumber(p place, key, v string) {
 	if p > headers {
 		return
 	}
-	e.addWait(key, v)
+	e.waits.Add(key, v)
 	n, err := strconv.ParseFloat(v, 64)
 	if p == headers || err != nil || !statusKeys[key] {
 		return

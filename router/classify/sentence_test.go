@@ -29,7 +29,7 @@ func TestWholeSentenceOfAHostIsItsError(t *testing.T) {
 			}
 		}
 	}
-	for s := range sentences {
+	for s := range sentences() {
 		f, ok := Sentence(s)
 		if !ok || !f.FallbackEligible || f.Class == onceward.ClassUnknown || f.Class == onceward.ClassInvalidOutput {
 			t.Errorf("%q: %v %v", s, f, ok)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/onceward/onceward/router/waits"
 )
 
 // addMessage takes one message text. JSON inside it is read as well: gateways
@@ -123,14 +125,14 @@ func (e *envelope) addCode(s string) {
 		s = s[at+1:]
 	}
 	s, _, _ = strings.Cut(s, ":") // ThrottlingException:http://...
-	key := codeKey(s)
+	key := waits.Key(s)
 	if key == "" || len(key) > 64 {
 		return
 	}
 	e.codeCount++
 	e.hitCode(key)
 	if head, _, ok := strings.Cut(s, "."); ok { // RateLimitExceeded.EndpointRPMExceeded is a rate limit, whatever its kind
-		e.hitCode(codeKey(head))
+		e.hitCode(waits.Key(head))
 	}
 	if longCap.MatchString(key) && limitWord.MatchString(key) {
 		e.hitCode("quotaexhausted")

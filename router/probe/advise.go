@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/redact"
 )
 
 // differences compares what was found with what the configuration says.
@@ -118,6 +119,6 @@ func groups(report Report) [][]string {
 
 // short makes a refusal fit a table, without secrets.
 func short(s string) string {
-	s = classify.Redact(strings.Join(strings.Fields(s), " "))
+	s = redact.Shapes(strings.Join(strings.Fields(s), " "), onceward.MaxFailureMessage)
 	return s[:min(len(s), 200)]
 }

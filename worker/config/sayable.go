@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/redact"
 )
 
 // Names of resources, models and tasks are the only words of a file that
@@ -14,7 +14,7 @@ import (
 // sayable reports whether a name can be said: it has the form of a name and does
 // not look like a credential in the wrong place.
 func sayable(name string) bool {
-	return resourceName.MatchString(name) && !classify.LooksSecret(name)
+	return resourceName.MatchString(name) && !redact.LooksSecret(name)
 }
 
 // said returns a name, or other words for one that is not to be said.

@@ -15,7 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/onceward/onceward"
-	"github.com/onceward/onceward/router/classify"
+	"github.com/onceward/onceward/router/redact"
 )
 
 // decoder reads YAML nodes strictly and collects every mistake with its line.
@@ -315,7 +315,7 @@ func (o *object) instead(key string) string {
 			continue
 		}
 		switch word := strings.ToLower(key); {
-		case classify.CredentialName(word), word == "authorization", word == "bearer", word == "credentials":
+		case redact.CredentialName(word), word == "authorization", word == "bearer", word == "credentials":
 			return fmt.Sprintf("; a credential does not belong in the file: name an environment variable in %s_env, or a file in %s_file", own, own)
 		}
 	}

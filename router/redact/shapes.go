@@ -1,27 +1,25 @@
-package classify
+package redact
 
 import (
 	"slices"
 	"strings"
-
-	"github.com/onceward/onceward"
 )
 
 const redacted = "[redacted]"
 
-// Redact returns s cut to onceward.MaxFailureMessage bytes, with what has the
+// Shapes returns s cut to limit bytes, with what has the
 // shape of a credential, signed query strings, long encoded blobs and e-mail
 // addresses replaced. It is for credentials of others, whose values nobody here
 // knows, and a key without a shape passes: the values of the pool's own are taken
 // out by package redact, before anything is read.
 // It errs on the side of replacing: a lost word costs less than a leaked key.
-func Redact(s string) string {
+func Shapes(s string, limit int) string {
 	// Twice the limit is read, so that a key is not cut before it is seen whole.
-	s = clip(s, 2*onceward.MaxFailureMessage)
+	s = cut(s, 2*limit)
 	var out strings.Builder
 	done := 0   // what of s is in out; nothing, while nothing was replaced
 	secret := 0 // how many of the words to come follow "Bearer" or "api key:"
-	for i := 0; i < len(s) && out.Len()+i-done <= onceward.MaxFailureMessage; {
+	for i := 0; i < len(s) && out.Len()+i-done <= limit; {
 		for i < len(s) && !wordByte[s[i]] {
 			i++
 		}
@@ -45,10 +43,10 @@ func Redact(s string) string {
 		secret = secretAfter(word, s[i:], secret)
 	}
 	if done == 0 {
-		return clip(s, onceward.MaxFailureMessage)
+		return cut(s, limit)
 	}
 	out.WriteString(s[done:])
-	return clip(out.String(), onceward.MaxFailureMessage)
+	return cut(out.String(), limit)
 }
 
 // wordByte keeps URLs, keys and addresses in one word. marks are the bytes that
@@ -233,7 +231,7 @@ func credentialName(n string) bool {
 // LooksSecret reports whether a text has the shape of a credential: a known
 // beginning, a scheme of HTTP before it, a password before a host, or a long run
 // of letters and digits. Many credentials have no shape. The address of a person
-// is none, although Redact takes it out.
+// is none, although Shapes takes it out.
 func LooksSecret(s string) bool {
 	scheme, _, ok := strings.Cut(s, " ")
 	if ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic")) {
@@ -273,4 +271,15 @@ func CredentialName(name string) bool {
 	parts := []string{"authorization", "credential", "passwd", "jwt", "bearer"}
 	return credentialName(name) || strings.HasPrefix(name, "cookie") ||
 		slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// cut cuts s to at most n bytes without splitting a UTF-8 sequence.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
 }

@@ -1,4 +1,4 @@
-package classify
+package main
 
 import (
 	"bufio"
@@ -11,22 +11,23 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/classify"
 )
 
 // maxLine bounds one input line; a longer one is answered with an error.
 const maxLine = 4 << 20
 
-// record is one line of input.
-type record struct {
+// failedAnswer is one line of input.
+type failedAnswer struct {
 	ID        json.RawMessage            `json:"id"`
-	Transport Transport                  `json:"transport"`
+	Transport classify.Transport         `json:"transport"`
 	Status    *int                       `json:"status"`
 	Headers   map[string]json.RawMessage `json:"headers"`
 	Body      json.RawMessage            `json:"body"`
 }
 
-// answer is one line of output.
-type answer struct {
+// classified is one line of output.
+type classified struct {
 	ID               json.RawMessage      `json:"id"`
 	Class            onceward.Class       `json:"class"`
 	StateEffect      onceward.StateEffect `json:"state_effect"`
@@ -43,12 +44,12 @@ type lineError struct {
 	Error string          `json:"error"`
 }
 
-// Lines classifies JSONL: one object {id, transport, status, headers, body} a
+// classifyLines classifies JSONL: one object {id, transport, status, headers, body} a
 // line in, one object {id, class, state_effect, fallback_eligible, retryable,
 // retry_after_ms, scope, repair} a line out, in order. Empty lines are skipped.
 // A line that cannot be read yields {id, line, error} and the stream goes on.
 // The error is that of reading r or writing w.
-func Lines(r io.Reader, w io.Writer) error {
+func classifyLines(r io.Reader, w io.Writer) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -59,7 +60,7 @@ func Lines(r io.Reader, w io.Writer) error {
 			return fmt.Errorf("read line %d: %w", n, err)
 		}
 		if len(line) > 0 || tooLong {
-			if werr := enc.Encode(classifyLine(line, n, tooLong)); werr != nil {
+			if werr := enc.Encode(answerLine(line, n, tooLong)); werr != nil {
 				return fmt.Errorf("write line %d: %w", n, werr)
 			}
 			if in.Buffered() == 0 { // a reader at the other end of a pipe waits for it
@@ -96,11 +97,11 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-func classifyLine(line []byte, n int, tooLong bool) any {
+func answerLine(line []byte, n int, tooLong bool) any {
 	if tooLong {
 		return lineError{ID: json.RawMessage("null"), Line: n, Error: fmt.Sprintf("line is longer than %d bytes", maxLine)}
 	}
-	var rec record
+	var rec failedAnswer
 	if err := json.Unmarshal(line, &rec); err != nil {
 		return lineError{ID: idOf(rec.ID), Line: n, Error: fmt.Sprintf("decode line: %v", err)}
 	}
@@ -111,17 +112,17 @@ func classifyLine(line []byte, n int, tooLong bool) any {
 	if err != nil {
 		return lineError{ID: idOf(rec.ID), Line: n, Error: err.Error()}
 	}
-	in := Input{Transport: rec.Transport, Header: headersOf(rec.Headers), Body: body, Now: time.Now()}
+	in := classify.Input{Transport: rec.Transport, Header: headersOf(rec.Headers), Body: body, Now: time.Now()}
 	switch rec.Transport {
-	case "", HTTP, SSE, WebSocket, Connection:
+	case "", classify.HTTP, classify.SSE, classify.WebSocket, classify.Connection:
 	default:
-		return lineError{ID: idOf(rec.ID), Line: n, Error: fmt.Sprintf("unknown transport %q", clip(string(rec.Transport), 40))}
+		return lineError{ID: idOf(rec.ID), Line: n, Error: fmt.Sprintf("unknown transport %q", onceward.Cut(string(rec.Transport), 40))}
 	}
 	if rec.Status != nil {
 		in.Status = *rec.Status
 	}
-	f := Classify(in)
-	a := answer{ID: idOf(rec.ID), Class: f.Class, StateEffect: f.StateEffect, FallbackEligible: f.FallbackEligible, Retryable: f.Retryable, Scope: f.Scope}
+	f := classify.Classify(in)
+	a := classified{ID: idOf(rec.ID), Class: f.Class, StateEffect: f.StateEffect, FallbackEligible: f.FallbackEligible, Retryable: f.Retryable, Scope: f.Scope}
 	if f.RetryAfter > 0 {
 		ms := f.RetryAfter.Milliseconds()
 		a.RetryAfterMS = &ms

@@ -1,4 +1,4 @@
-package classify
+package main
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestLinesAnswersEachLineInOrder(t *testing.T) {
 		`null`, ` [] `, `"text"`, `7`,
 	}, "\n")
 	var out bytes.Buffer
-	if err := Lines(strings.NewReader(in), &out); err != nil {
+	if err := classifyLines(strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	var got []map[string]any
@@ -56,7 +56,7 @@ func TestLinesAnswersEachLineInOrder(t *testing.T) {
 func TestLinesGoesOnAfterALineThatIsTooLong(t *testing.T) {
 	in := `{"id":"long","body":"` + strings.Repeat("x", maxLine) + "\"}\n" + `{"id":"next","status":401}`
 	var out bytes.Buffer
-	if err := Lines(strings.NewReader(in), &out); err != nil {
+	if err := classifyLines(strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

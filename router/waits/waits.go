@@ -1,4 +1,7 @@
-package classify
+// Package waits reads how long a resource asks to be left alone: the one vocabulary of
+// rate limits, wherever it stands. It is the same in HTTP headers, in the headers of an
+// upstream inside a body, in a body's fields and in prose.
+package waits
 
 import (
 	"bytes"
@@ -8,16 +11,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/onceward/onceward"
 )
 
-// maxDelay is the longest wait that is believed: a month's quota and a little.
+// Max is the longest wait that is believed: a month's quota and a little.
 // What is longer, negative or not a number is a broken clock, and is ignored.
-const maxDelay = 35 * 24 * time.Hour
+const Max = 35 * 24 * time.Hour
 
-// field is a name and a value of the vocabulary of rate limits. It is the same in
-// HTTP headers, in the headers of an upstream inside a body, and in a body's fields.
+// Fields are what one answer says of waits, by name. The zero value is empty; it
+// belongs to one goroutine.
+type Fields []field
+
 type field struct{ name, value string }
 
 // maxFields bounds how many are kept of one answer.
@@ -27,49 +30,50 @@ const maxFields = 64
 var waitName = regexp.MustCompile(`retry(?:after|delay|in)|reset(?:s?(?:at|in|after|time)|ms|s|seconds)?$|ratelimit|` +
 	`resets?(?:at|in|after)(?:ms|s|sec|secs|seconds|millis|milliseconds)$`)
 
-// addWait takes a field, wherever it stood.
-func (e *envelope) addWait(name, value string) {
-	if len(name) > 2 && len(name) <= 64 && len(value) <= 256 && len(e.waits) < maxFields {
-		if key := codeKey(name); waitName.MatchString(key) {
-			e.waits = append(e.waits, field{key, strings.TrimSpace(value)})
+// Add takes a field, wherever it stood, if its name is one of a wait.
+func (f *Fields) Add(name, value string) {
+	if len(name) > 2 && len(name) <= 64 && len(value) <= 256 && len(*f) < maxFields {
+		if key := Key(name); waitName.MatchString(key) {
+			*f = append(*f, field{key, strings.TrimSpace(value)})
 		}
 	}
 }
 
-// retryAfter is the longest of all waits that headers, body and prose name.
-// Buckets tell when they are full again, not when the next request fits, so they
-// count only where nothing else speaks or they are empty.
-func (e *envelope) retryAfter(in Input, c onceward.Class) time.Duration {
-	now := in.Now
-	if now.IsZero() {
-		now = time.Now()
-	}
-	if t, err := http.ParseTime(header(in.Header, "Date")); err == nil {
-		now = t // the resource's clock set the dates below, ours may be off
-	}
+// Key is a name as it is compared: its letters and digits in lower case.
+func Key(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(s))
+}
+
+// Longest is the longest of all waits that the fields and a text in lower case name,
+// zero where there is none. Buckets tell when they are full again, not when the next
+// request fits, so they count, where they count at all, only if nothing else speaks or
+// they are empty. now is the resource's clock, if it told it.
+func (f Fields) Longest(text []byte, now time.Time, buckets bool) time.Duration {
 	var longest, bucket time.Duration
-	for _, f := range e.waits {
-		if !strings.Contains(f.name, "ratelimit") {
-			longest = longer(longest, waitOf(f.name, f.value, now))
+	for _, one := range f {
+		if !strings.Contains(one.name, "ratelimit") {
+			longest = longer(longest, waitOf(one.name, one.value, now))
 		}
 	}
-	if e.says(table().waitWords) {
-		longest = longer(longest, proseWait(e.text, now))
-	}
-	switch c {
-	case onceward.ClassRateLimited, onceward.ClassQuotaExhausted, onceward.ClassOverloaded:
-		for _, f := range e.waits {
-			if d, left := e.bucket(f, now); left == "0" || left == "" && longest == 0 {
-				bucket = longer(bucket, d)
-			}
+	longest = longer(longest, proseWait(text, now))
+	for _, one := range f {
+		if !buckets {
+			break
 		}
-	default:
+		if d, left := f.bucket(one, now); left == "0" || left == "" && longest == 0 {
+			bucket = longer(bucket, d)
+		}
 	}
 	return longer(longest, bucket)
 }
 
 func longer(a, b time.Duration) time.Duration {
-	if b > maxDelay {
+	if b > Max {
 		return a
 	}
 	return max(a, b)
@@ -81,23 +85,23 @@ var structuredReset, structuredLeft = regexp.MustCompile(`\b(?:reset|t)=(\d+)`),
 
 // bucket reads x-ratelimit-reset-<bucket>, anthropic-ratelimit-<bucket>-reset,
 // ratelimit-reset and ratelimit, with what remains in that bucket.
-func (e *envelope) bucket(f field, now time.Time) (d time.Duration, left string) {
+func (f Fields) bucket(of field, now time.Time) (d time.Duration, left string) {
 	switch {
-	case !strings.Contains(f.name, "ratelimit"):
+	case !strings.Contains(of.name, "ratelimit"):
 		return 0, "?"
-	case strings.Contains(f.name, "reset"):
-		rest := strings.Replace(f.name, "reset", "remaining", 1)
-		for _, other := range e.waits {
+	case strings.Contains(of.name, "reset"):
+		rest := strings.Replace(of.name, "reset", "remaining", 1)
+		for _, other := range f {
 			if other.name == rest {
 				left = other.value
 			}
 		}
-		return waitOf(f.name, f.value, now), left
+		return waitOf(of.name, of.value, now), left
 	}
-	if m := structuredLeft.FindStringSubmatch(f.value); m != nil {
+	if m := structuredLeft.FindStringSubmatch(of.value); m != nil {
 		left = m[1]
 	}
-	if m := structuredReset.FindStringSubmatch(f.value); m != nil {
+	if m := structuredReset.FindStringSubmatch(of.value); m != nil {
 		d = waitOf("reset", m[1], now)
 	}
 	return d, left
@@ -152,27 +156,28 @@ func spanOf(s string) (d time.Duration) {
 		"d": 24 * time.Hour}
 	for _, m := range oneSpan.FindAllStringSubmatch(s, 8) {
 		if n, err := strconv.ParseFloat(m[1], 64); err == nil {
-			d += time.Duration(min(n*float64(units[m[2]]), float64(2*maxDelay)))
+			d += time.Duration(min(n*float64(units[m[2]]), float64(2*Max)))
 		}
 	}
 	return d
 }
 
-// waitWords are where a wait of a text begins, maxWaits how many are looked at.
-var waitWords = []string{"again", "retry", "reset", "wait", "available", "replenished", "access on"}
+// Words are where a wait of a text begins: without one of them there is none.
+var Words = []string{"again", "retry", "reset", "wait", "available", "replenished", "access on"}
 
+// maxWaits is how many of each are looked at.
 const maxWaits = 16
 
 // proseWait reads the longest wait that a text (in lower case) names.
 func proseWait(text []byte, now time.Time) (longest time.Duration) {
-	for _, word := range waitWords {
+	for _, word := range Words {
 		rest := text
 		for range maxWaits {
 			at := bytes.Index(rest, []byte(word))
 			if at < 0 {
 				break
 			}
-			near := clipBytes(rest[at:], 96)
+			near := rest[at:min(at+96, len(rest))]
 			rest = rest[at+len(word):]
 			if m := saidSpan.FindSubmatch(near); m != nil {
 				longest = longer(longest, spanOf(string(m[1])))

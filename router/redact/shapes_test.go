@@ -1,10 +1,8 @@
-package classify
+package redact
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/onceward/onceward"
 )
 
 func TestCredentialsAreReplaced(t *testing.T) {
@@ -16,7 +14,7 @@ func TestCredentialsAreReplaced(t *testing.T) {
 			"Incorrect API key provided: " + secret + ". You can find", "(" + secret + ")", "key=" + secret, `{"x":"` + secret + `"}`, secret,
 			"https://api.example.com/v1?model=a&key=" + secret + "&alt=sse",
 		} {
-			if got := Redact(text); strings.Contains(got, secret) {
+			if got := Shapes(text, 500); strings.Contains(got, secret) {
 				t.Errorf("%q is left in %q", secret, got)
 			}
 		}
@@ -32,7 +30,7 @@ func TestCredentialsAreReplaced(t *testing.T) {
 		"The model `gpt-5.6` does not exist":                     "The model `gpt-5.6` does not exist",
 		"maximum context length is 128000 tokens, param=x":       "maximum context length is 128000 tokens, param=x",
 	} {
-		if got := Redact(text); got != want {
+		if got := Shapes(text, 500); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -40,8 +38,8 @@ func TestCredentialsAreReplaced(t *testing.T) {
 
 func TestMessageIsCutWithoutLeakingAKeyAtTheEdge(t *testing.T) {
 	for pad := 440; pad < 520; pad++ {
-		got := Redact(strings.Repeat("é ", pad/3) + strings.Repeat("x", pad%3) + " sk-proj-abcDEF1234567890abcDEF tail")
-		if len(got) > onceward.MaxFailureMessage || strings.Contains(got, "sk-proj") {
+		got := Shapes(strings.Repeat("é ", pad/3)+strings.Repeat("x", pad%3)+" sk-proj-abcDEF1234567890abcDEF tail", 500)
+		if len(got) > 500 || strings.Contains(got, "sk-proj") {
 			t.Fatalf("pad %d: %d bytes: %q", pad, len(got), got)
 		}
 	}
