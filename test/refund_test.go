@@ -167,8 +167,16 @@ func TestResourceFails(t *testing.T) {
 				}
 			}},
 		"after a verified commit, and no resource is left: unavailable, with the receipt": {
+			options: func() harness.Options {
+				o := everywhere(401, 2)
+				o.Faults = append(o.Faults, routertest.FailWith(401, "").Of(routertest.Neutrals))
+				return o
+			}(),
+			want:  paid(func(w *harness.Want) { w.Outcome, w.Text = onceward.OutcomeUnavailable, "" }),
+			check: expect(onceward.StateCommitted, onceward.VerifiedByResponse, 1)},
+		"after a verified commit, and every resource refuses this run alone: failed, with the receipt": {
 			options: everywhere(401, 2),
-			want:    paid(func(w *harness.Want) { w.Outcome, w.Text = onceward.OutcomeUnavailable, "" }),
+			want:    paid(func(w *harness.Want) { w.Outcome, w.Text = onceward.OutcomeFailed, "" }),
 			check:   expect(onceward.StateCommitted, onceward.VerifiedByResponse, 1)},
 		"for good before anything was paid: unavailable, each asked once": {
 			options: everywhere(401, 0),

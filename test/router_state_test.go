@@ -110,8 +110,11 @@ func TestRouterSaysWhyPinnedStateIsOutOfReach(t *testing.T) {
 		reason  string
 	}{
 		"its owner refuses the key: unavailable, not portable": {
-			fault:   routertest.Fault{Kind: routertest.FaultStatus, Status: 401, Match: routertest.Match{LastUser: "What is my name"}},
+			fault:   routertest.FailWith(401, ""),
 			outcome: onceward.OutcomeUnavailable, class: onceward.ClassAuthentication, reason: "not portable"},
+		"its owner refuses this run alone: failed": {
+			fault:   routertest.FailWith(401, "").Of(routertest.Runs),
+			outcome: onceward.OutcomeFailed, class: onceward.ClassAuthentication, reason: "passed a test since, first a"},
 		"the owner has forgotten it: failed, stale": {
 			anchor:  "resp_forgotten",
 			outcome: onceward.OutcomeFailed, class: onceward.ClassStaleAnchor, reason: "not portable"},
