@@ -29,7 +29,7 @@ how its last test went is kept by the workflow pool/NAME, over restarts of worke
 workers read it every few seconds. The pool's name is --pool, or what --config says,
 or that of the namespace's only one. A worker starts the workflow when there is none.`,
 		Example: `  onceward pool show
-  onceward pool test swedencentral --by dana
+  onceward pool test swedencentral
   onceward pool enable swedencentral --by dana
   onceward pool disable swedencentral/gpt-5.6 --by dana --reason "wrong answers" --for 2h`,
 		Args:                       noCommand,
