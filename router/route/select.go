@@ -53,6 +53,7 @@ type selection struct {
 	dropped []onceward.Dropped
 	again   time.Time
 	all     []*Candidate // of the model
+	doubts  bool         // a candidate has a past
 	doubted bool         // every candidate left is suspect
 	spared  int          // candidates that only their soft exclusion dropped
 }
@@ -169,7 +170,7 @@ func (s *selection) pass(c *Candidate) (passed, bool) {
 	}
 	if c.Health.Suspicion.Active() {
 		look := c.Health.Suspicion.Look(s.now)
-		p.suspect = &look
+		p.suspect, s.doubts = &look, true
 	}
 	return p, true
 }

@@ -13,7 +13,9 @@ import (
 // which get one request at a time. busy says that nothing is left for that reason: no
 // fallback model is asked because of a suspicion.
 func (s *selection) unsuspected(left []passed) (rest []passed, busy bool) {
-	s.doubted = false
+	if s.doubted = false; !s.doubts {
+		return left, false
+	}
 	doubtful := func(p passed) bool { return p.suspect != nil && p.suspect.Avoided || p.busy() }
 	if !slices.ContainsFunc(left, doubtful) {
 		return left, false
