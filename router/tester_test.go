@@ -617,3 +617,44 @@ func TestRunFailuresAloneConvictNobody(t *testing.T) {
 		})
 	}
 }
+
+// A test that somebody ordered takes the pair's place for a while. What fails meanwhile
+// is looked into afterwards.
+func TestWhatFailsDuringAnOrderedTestIsTestedAfterIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		state  string
+	}{"passed": {200, "clear"}, "failed": {500, "open"}} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, []string{"a"}, nil, func(l *lab) {
+				release := make(chan struct{})
+				l.set("a", func(q asked, _ int) (int, map[string]string, string) {
+					if q.neutral {
+						<-release
+						if c.status == 200 {
+							return 200, nil, okBody
+						}
+					}
+					return 500, nil, internal
+				})
+				done := make(chan onceward.PoolTest)
+				go func() {
+					test, _ := l.r.Test(context.Background(), "a", "m", 0)
+					done <- test
+				}()
+				l.settle(0)
+				l.call("a", "r", "x")
+				l.settle(5 * time.Second)
+				if n := l.neutrals("a"); n != 1 {
+					t.Fatalf("%d tests at once", n)
+				}
+				close(release)
+				<-done
+				l.settle(20 * time.Second)
+				if l.state("a") != c.state && !(c.state == "open" && l.neutrals("a") > 3) {
+					t.Errorf("%s after %d tests", l.state("a"), l.neutrals("a"))
+				}
+			})
+		})
+	}
+}

@@ -157,7 +157,7 @@ func (t *tester) ordered(ctx context.Context, c *route.Candidate, limit int) fin
 			return found
 		}
 		t.mu.Lock()
-		tr.queued = false
+		t.resume(tr)
 		t.mu.Unlock()
 		pause := time.NewTimer(patience(refusal.Again.Sub(t.r.cfg.Now())))
 		select {
@@ -176,7 +176,7 @@ func (t *tester) ordered(ctx context.Context, c *route.Candidate, limit int) fin
 func (t *tester) told(tr *trial, found finding) (changes []Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	tr.queued = false
+	defer t.resume(tr)
 	close(tr.ended)
 	tr.ended = make(chan struct{})
 	tr.record(found)
@@ -193,6 +193,19 @@ func (t *tester) told(tr *trial, found finding) (changes []Change) {
 		tell(EventEnabled)
 	}
 	return changes
+}
+
+// resume gives the pair back to its own tests. What came due meanwhile, or was wanted,
+// is tested now. It is called with the tester locked.
+func (t *tester) resume(tr *trial) {
+	tr.queued = false
+	if !tr.due.IsZero() && tr.due.After(time.Now()) {
+		return // its timer is running
+	}
+	tr.due = time.Time{}
+	if t.needed(tr) {
+		t.want(tr, time.Now())
+	}
 }
 
 // last returns the last finding about a pair; nil before the first.
