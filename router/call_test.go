@@ -128,6 +128,7 @@ func TestFailuresOfOneRequest(t *testing.T) {
 			if n := s.requests.Load(); n != 1 {
 				t.Errorf("%d requests", n)
 			}
+			r.Close() // a test has a permit of its own
 			if st := status(t, r, "a"); st.InFlight != 0 {
 				t.Errorf("%d permits left behind", st.InFlight)
 			}

@@ -154,6 +154,7 @@ func TestFailuresOfOneChatRequest(t *testing.T) {
 			if f.Class != c.class || c.phase != "" && f.Phase != c.phase || f.StateEffect != c.effect || f.ResponseStarted != c.started || f.NotSent || res.Cost != c.cost {
 				t.Errorf("failure %+v, cost %d, want %+v", *f, res.Cost, c)
 			}
+			r.Close() // a test has a permit of its own
 			if n := s.requests.Load(); n != 1 || status(t, r, "a").InFlight != 0 {
 				t.Errorf("%d requests, %d in flight", n, status(t, r, "a").InFlight)
 			}

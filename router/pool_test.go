@@ -214,6 +214,7 @@ func TestEveryFaultIsOneRequest(t *testing.T) {
 				if fine[kind] != (err == nil) {
 					t.Errorf("%+v, %v", res, err)
 				}
+				r.Close() // a test has a permit of its own
 				if h := r.Health()[0]; h.InFlight != 0 {
 					t.Errorf("%d permits left behind", h.InFlight)
 				}
