@@ -36,10 +36,13 @@ func doubled(first, longest time.Duration, n int) time.Duration {
 // failed takes in a run's failure that has an effect on health.
 func (t *tester) failed(c *route.Candidate, f *onceward.Failure, run string, limit int) {
 	now := t.r.cfg.Now()
-	if wait := max(f.RetryAfter, f.Class.Rule().Window); wait > 0 && f.StateEffect == onceward.EffectBreaker {
-		window(c, f.Scope).Wait(now, wait)
-	}
 	fresh := c.Health.Suspicion.Fail(now, run, f.Class)
+	if wait := leaveFor(f); wait > 0 {
+		c.Health.Suspicion.Hold(now.Add(wait)) // avoided, not closed: these are a run's words
+		if c.Health.Breaker.IsByRuns() {
+			window(c, f.Scope).Wait(now, wait)
+		}
+	}
 	t.mu.Lock()
 	tr := t.trials[c]
 	if f.Class == onceward.ClassBilling || f.Class == onceward.ClassQuotaExhausted {
@@ -52,6 +55,15 @@ func (t *tester) failed(c *route.Candidate, f *onceward.Failure, run string, lim
 	}
 }
 
+// leaveFor is how long a resource that is in trouble wants to be left alone, as far as it
+// is believed without a further test.
+func leaveFor(f *onceward.Failure) time.Duration {
+	if f.StateEffect != onceward.EffectBreaker {
+		return 0
+	}
+	return min(max(f.RetryAfter, f.Class.Rule().Window), longestMark)
+}
+
 // refused takes in that a run was asked to wait. What is asked for beyond a minute is
 // tested then.
 func (t *tester) refused(c *route.Candidate, f *onceward.Failure, sent time.Time) {
@@ -61,7 +73,7 @@ func (t *tester) refused(c *route.Candidate, f *onceward.Failure, sent time.Time
 	now := cfg.Now()
 	until, test := window(c, f.Scope).Refused(now, sent, f.RetryAfter, max(cfg.Throttle.Floor, f.Class.Rule().Window), cfg.Throttle.Cap, !c.Health.Breaker.IsByRuns())
 	if test {
-		t.want(tr, time.Now().Add(until.Sub(now)))
+		t.schedule(tr, time.Now().Add(until.Sub(now)))
 	}
 }
 
@@ -84,8 +96,12 @@ func (t *tester) served(c *route.Candidate, sent time.Time) {
 // judge does what follows from a finding, and returns when to test again; zero is
 // when the next run fails. It is called with the tester locked.
 func (t *tester) judge(tr *trial, permit *health.Permit, found finding) ([]Change, time.Time) {
+	news := tr.found.Verdict != onceward.VerdictFailed || tr.found.Class != found.Class
 	tr.record(found)
-	j := judgement{tester: t, tr: tr, permit: permit, found: found}
+	if found.Verdict == onceward.VerdictFailed && found.started.Before(tr.vouched) {
+		return nil, time.Now() // of before an operator enabled it: a fresh one says more
+	}
+	j := judgement{tester: t, tr: tr, permit: permit, found: found, news: news}
 	if found.Verdict != onceward.VerdictUnclear {
 		if tr.unclear >= unusable {
 			tr.count.Unusable = ""
@@ -117,6 +133,7 @@ type judgement struct {
 	tr      *trial
 	permit  *health.Permit
 	found   finding
+	news    bool // the test before did not say the same
 	changes []Change
 }
 
@@ -142,7 +159,9 @@ func (j *judgement) passed() {
 func (j *judgement) failed() time.Time {
 	h, now := j.tr.c.Health, time.Now()
 	j.tell(EventConvicted, j.found.Error)
-	j.doubt(j.tr.c, j.found)
+	if j.news { // others are not tested again each time that this one is
+		j.doubt(j.tr.c, j.found)
+	}
 	if switches(j.found.failure.StateEffect) {
 		if disabled, changed := j.off(j.tr, j.found); changed {
 			j.changes = append(j.changes, disabled)
@@ -150,6 +169,9 @@ func (j *judgement) failed() time.Time {
 	}
 	if h.Switch.Off(j.found.At) != nil {
 		return now.Add(retests[min(j.tr.failed, len(retests))-1])
+	}
+	if wait := leaveFor(j.found.failure); wait > 0 {
+		window(j.tr.c, j.found.failure.Scope).Wait(j.found.At, wait)
 	}
 	wasOpen := !h.Breaker.Due().IsZero()
 	j.permit.Failure()

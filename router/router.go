@@ -61,7 +61,8 @@ func (r *Router) Select(req onceward.RouteRequest) onceward.Decision {
 	}
 	d := r.table.Select(&req, r.cfg.Now())
 	for i := range d.Dropped {
-		if d.Dropped[i].Step == route.StepBreaker {
+		switch d.Dropped[i].Step {
+		case route.StepBreaker, route.StepThrottled, route.StepDisabled:
 			r.tester.wanted(r.table.Find(d.Dropped[i].Resource, d.Dropped[i].Model))
 		}
 	}

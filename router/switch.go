@@ -36,6 +36,7 @@ func (r *Router) Enable(resource, model string) error {
 	for _, c := range r.all {
 		if c.Name == resource && (model == "" || c.Model == model) {
 			c.Health.Suspicion.Forget()
+			r.tester.vouch(c)
 		}
 	}
 	r.changed(Change{Resource: resource, Model: model, Event: EventEnabled})

@@ -51,6 +51,7 @@ type trial struct {
 	failed  int           // failed tests in a row
 	unclear int           // unclear ones in a row
 	limit   int           // of output tokens, for what may depend on it
+	vouched time.Time     // when an operator enabled it
 	found   finding       // the last
 	count   onceward.NeutralCount
 }
@@ -99,11 +100,21 @@ func (t *tester) close() {
 // want has the pair tested at a time, or as soon as its last pass allows. It is
 // called with the tester locked.
 func (t *tester) want(tr *trial, at time.Time) {
+	pause := tr.pause
+	if pause > firstPause && tr.c.Health.Suspicion.Look(t.r.cfg.Now()).Unserved {
+		pause = firstPause // nobody is served any more: an outage is not some run's own
+	}
+	if free := tr.passed.Add(pause); at.Before(free) {
+		at = free
+	}
+	t.schedule(tr, at)
+}
+
+// schedule has the pair tested at a time, however lately it passed: a resource stays
+// closed until then. It is called with the tester locked.
+func (t *tester) schedule(tr *trial, at time.Time) {
 	if t.closed || tr.off != "" || tr.running || tr.queued {
 		return // a test that is running finds out what to do next
-	}
-	if free := tr.passed.Add(tr.pause); at.Before(free) {
-		at = free
 	}
 	if !tr.due.IsZero() && !at.Before(tr.due) {
 		return
@@ -137,12 +148,19 @@ func (t *tester) fire(tr *trial) {
 // look again. It is called with the tester locked.
 func (t *tester) begin(tr *trial) {
 	tr.due = time.Time{}
-	if t.closed || !t.needed(tr) {
+	if t.closed {
 		return
 	}
 	now := time.Now()
-	if free := tr.free(now); free.After(now) {
-		tr.c.Health.Breaker.ByRuns(true) // nobody else finds out meanwhile
+	free := tr.free(now)
+	bound := free.After(now)
+	tr.c.Health.Breaker.ByRuns(bound && tr.failed > 0 || tr.unclear >= unusable) // where nobody else finds out
+	if !t.needed(tr) {
+		return
+	}
+	if bound {
+		tr.c.Health.Throttle.Untested()
+		tr.c.Resource.Health.Throttle.Untested()
 		t.arm(tr, free)
 		return
 	}
@@ -177,7 +195,7 @@ func (t *tester) needed(tr *trial) bool {
 		return !d.Adopted // else the pool tests it
 	}
 	if !h.Breaker.Due().IsZero() {
-		return time.Now().UnixNano()-h.Wanted.Load() < int64(stillWanted)
+		return now.UnixNano()-h.Wanted.Load() < int64(stillWanted) // both by the clock of selections
 	}
 	at := now.UnixNano()
 	return h.Suspicion.Look(now).Suspect || !h.Throttle.Asked(at).IsZero() || !tr.c.Resource.Health.Throttle.Asked(at).IsZero()
@@ -201,7 +219,7 @@ func (t *tester) test(tr *trial) []Change {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.finish(tr)
-		t.want(tr, time.Now().Add(patience(refusal.Again.Sub(t.r.cfg.Now()))))
+		t.schedule(tr, time.Now().Add(patience(refusal.Again.Sub(t.r.cfg.Now()))))
 		return nil
 	}
 	defer permit.Release()

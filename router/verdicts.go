@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/health"
 	"github.com/onceward/onceward/router/route"
 )
 
@@ -19,7 +20,8 @@ const (
 // Test makes one neutral request to a resource, or to one model on it, whatever its
 // state, and waits for the permits that it needs until ctx ends. limit is the output
 // limit to name, in tokens; 0 is the resource's own. A pass clears what this process
-// itself holds against the pair; nothing else follows from it here. The error says
+// itself holds against the pair, but for a breaker whose time is not over: that is
+// tested when it is. Nothing else follows from it here. The error says
 // that there is no such resource or model.
 func (r *Router) Test(ctx context.Context, resource, model string, limit int) (onceward.PoolTest, error) {
 	for _, c := range r.all {
@@ -93,7 +95,7 @@ func (t *tester) verdict(c *route.Candidate, s onceward.SuspectRoute) onceward.R
 func (t *tester) await(ctx context.Context, c *route.Candidate, s onceward.SuspectRoute) bool {
 	t.mu.Lock()
 	tr := t.trials[c]
-	if !tr.running && !tr.queued && tr.found.At.Before(s.Since.Add(-clockSkew)) {
+	if tr.due.IsZero() && !tr.running && !tr.queued && tr.found.At.Before(s.Since.Add(-clockSkew)) {
 		if !c.Health.Suspicion.Look(t.r.cfg.Now()).Suspect {
 			c.Health.Suspicion.Doubt(t.r.cfg.Now(), s.Class) // the attempt was another process's
 		}
@@ -117,17 +119,39 @@ func (t *tester) await(ctx context.Context, c *route.Candidate, s onceward.Suspe
 	}
 }
 
-// wanted has an open pair tested that nobody had asked for in a while.
+// wanted has a pair tested that only a test brings back, and for which none is due:
+// nobody had asked for it in a while, or it was switched off when its test was due.
 func (t *tester) wanted(c *route.Candidate) {
-	due := c.Health.Breaker.Due()
-	if due.IsZero() {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tr := t.trials[c]; tr.due.IsZero() {
-		t.want(tr, due)
+	t.makeUp(t.trials[c])
+}
+
+// resume gives a pair back to its own tests after an ordered one. It is called with
+// the tester locked.
+func (t *tester) resume(tr *trial) {
+	tr.queued = false
+	t.makeUp(tr)
+}
+
+// makeUp has a pair tested whose test is needed and was never due, or came due when it
+// could not be made. It is called with the tester locked.
+func (t *tester) makeUp(tr *trial) {
+	now := time.Now()
+	if tr.running || tr.queued || tr.due.After(now) {
+		return
 	}
+	tr.due = time.Time{}
+	if t.needed(tr) {
+		t.schedule(tr, latest(now, tr.c.Health.Breaker.Due()))
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // ordered makes the test that somebody asked for. It waits for one in flight, because
@@ -151,7 +175,7 @@ func (t *tester) ordered(ctx context.Context, c *route.Candidate, limit int) fin
 		body, named, permit, refusal := t.prepare(tr, true)
 		if refusal == nil {
 			found := t.r.neutral(ctx, c, permit, body, named, tr.neutral.Timeout)
-			changes := t.told(tr, found)
+			changes := t.told(tr, permit, found)
 			permit.Release()
 			t.r.changed(changes...)
 			return found
@@ -173,39 +197,26 @@ func (t *tester) ordered(ctx context.Context, c *route.Candidate, limit int) fin
 }
 
 // told records an ordered test. Only a pass has consequences in this process.
-func (t *tester) told(tr *trial, found finding) (changes []Change) {
+func (t *tester) told(tr *trial, permit *health.Permit, found finding) []Change {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.resume(tr)
 	close(tr.ended)
 	tr.ended = make(chan struct{})
 	tr.record(found)
-	if found.Verdict != onceward.VerdictPassed {
-		return nil
+	j := judgement{tester: t, tr: tr, permit: permit, found: found}
+	if found.Verdict == onceward.VerdictPassed {
+		j.passed()
 	}
-	tell := func(event Event) {
-		changes = append(changes, Change{Resource: tr.c.Name, Model: tr.c.Model, Event: event, Reason: "a passed test", Test: &found.PoolTest})
-	}
-	if t.acquit(tr, found) {
-		tell(EventAcquitted)
-	}
-	if tr.c.Health.Switch.Release() {
-		tell(EventEnabled)
-	}
-	return changes
+	return j.changes
 }
 
-// resume gives the pair back to its own tests. What came due meanwhile, or was wanted,
-// is tested now. It is called with the tester locked.
-func (t *tester) resume(tr *trial) {
-	tr.queued = false
-	if !tr.due.IsZero() && tr.due.After(time.Now()) {
-		return // its timer is running
-	}
-	tr.due = time.Time{}
-	if t.needed(tr) {
-		t.want(tr, time.Now())
-	}
+// vouch takes in that an operator enabled a pair: a test that is in flight convicts
+// nobody any more.
+func (t *tester) vouch(c *route.Candidate) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.trials[c].vouched = t.r.cfg.Now()
 }
 
 // last returns the last finding about a pair; nil before the first.

@@ -65,11 +65,16 @@ func (p *Pair) Acquire(now time.Time, tokens, maxInFlight int64) (*Permit, *Refu
 
 // AcquireTest takes what a neutral request needs: an in-flight slot and quota, and
 // unless it was ordered, which somebody does whatever the pair's state, the end of
-// throttle windows and the breaker's grant.
+// throttle windows and the breaker's grant. An ordered one takes that where it is
+// free, so that a pass closes a breaker whose time is over.
 func (p *Pair) AcquireTest(now time.Time, tokens, maxInFlight int64, ordered bool) (*Permit, *Refusal) {
 	permit, refusal := p.take(now, tokens, maxInFlight)
-	if refusal != nil || ordered {
-		return permit, refusal
+	if refusal != nil {
+		return nil, refusal
+	}
+	if ordered {
+		permit.grant, _ = p.Breaker.Test()
+		return permit, nil
 	}
 	for _, t := range []*Throttle{&p.Resource.Throttle, &p.Throttle} {
 		if until := t.Until(now.UnixNano()); !until.IsZero() {

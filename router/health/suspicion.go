@@ -34,6 +34,7 @@ type Suspicion struct {
 	mu       sync.Mutex
 	strikes  []time.Time          // oldest first
 	runs     map[string]time.Time // the last strike of each run
+	struck   time.Time            // the last strike
 	served   int                  // successes since a strike was removed
 	suspect  bool
 	class    onceward.Class // of the last failure
@@ -41,6 +42,7 @@ type Suspicion struct {
 	failed   time.Time      // the last failure
 	avoid    time.Time
 	unproven bool // no success since the last failure
+	unserved int  // strikes since the last success
 	testing  bool // a test is in flight
 	last     string
 }
@@ -56,6 +58,7 @@ type Suspect struct {
 	Class    onceward.Class // of the failure that raised it
 	Verdict  string         // the last test's, for people; empty: none yet
 	Unproven bool
+	Unserved bool // many runs failed, and none was served meanwhile
 }
 
 // Fail records a run's failure with an effect on health. A run strikes once in 300
@@ -69,10 +72,9 @@ func (s *Suspicion) Fail(now time.Time, run string, class onceward.Class) (fresh
 		if s.runs == nil {
 			s.runs = map[string]time.Time{}
 		}
-		if len(s.runs) >= maxRuns {
-			clear(s.runs) // some run may strike twice; nothing grows for ever
-		}
-		s.runs[run] = now
+		s.sweep(now)
+		s.runs[run], s.struck = now, now
+		s.unserved++
 		if s.strikes = append(s.strikes, now); len(s.strikes) > maxStrikes {
 			s.strikes = slices.Delete(s.strikes, 0, 1)
 		}
@@ -130,6 +132,7 @@ func (s *Suspicion) Served(now, sent time.Time) (acquitted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.age(now)
+	s.unserved = 0
 	if sent.After(s.failed) {
 		s.unproven = false
 		acquitted = s.acquit()
@@ -175,7 +178,7 @@ func (s *Suspicion) Testing(yes bool, verdict string) {
 func (s *Suspicion) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.strikes, s.runs, s.served, s.suspect, s.unproven, s.avoid = nil, nil, 0, false, false, time.Time{}
+	s.strikes, s.runs, s.served, s.unserved, s.suspect, s.unproven, s.avoid = nil, nil, 0, 0, false, false, time.Time{}
 	s.active.Store(false)
 }
 
@@ -197,6 +200,7 @@ func (s *Suspicion) Look(now time.Time) Suspect {
 	return Suspect{
 		Suspect: s.suspect, Avoided: now.Before(s.avoid) || s.suspect && s.testing, Until: s.avoid, Since: s.since,
 		Strikes: n, OneOnly: n >= manyStrikes && s.unproven, Class: s.class, Verdict: s.last, Unproven: s.unproven,
+		Unserved: s.unserved >= manyStrikes,
 	}
 }
 
@@ -210,13 +214,26 @@ func (s *Suspicion) age(now time.Time) {
 		n++
 	}
 	s.strikes = slices.Delete(s.strikes, 0, n)
+	if now.Sub(s.struck) >= strikeFor {
+		clear(s.runs) // one by one would cost every selection a look at each
+	}
+	if !s.suspect && len(s.strikes) == 0 && len(s.runs) == 0 {
+		s.served, s.unserved, s.unproven, s.avoid = 0, 0, false, time.Time{}
+		s.active.Store(false)
+	}
+}
+
+// sweep makes room for one more run.
+func (s *Suspicion) sweep(now time.Time) {
+	if len(s.runs) < maxRuns {
+		return
+	}
 	for run, at := range s.runs {
 		if now.Sub(at) >= strikeFor {
 			delete(s.runs, run)
 		}
 	}
-	if !s.suspect && len(s.strikes) == 0 && len(s.runs) == 0 {
-		s.served, s.unproven, s.avoid = 0, false, time.Time{}
-		s.active.Store(false)
+	if len(s.runs) >= maxRuns {
+		clear(s.runs) // some run may strike twice; nothing grows for ever
 	}
 }

@@ -106,3 +106,40 @@ func TestManyStrikesGetOneRequestAtATime(t *testing.T) {
 	}
 	second.Release()
 }
+
+// However many runs have failed, a selection does not look at each.
+func TestStrikesAreBoundedAndForgotten(t *testing.T) {
+	var s Suspicion
+	now := time.Unix(1_700_000_000, 0)
+	for i := range 3 * maxRuns {
+		s.Fail(now.Add(time.Duration(i)*time.Millisecond), fmt.Sprint("run ", i), onceward.ClassServerError)
+	}
+	if len(s.runs) > maxRuns || len(s.strikes) != maxStrikes {
+		t.Errorf("%d runs, %d strikes", len(s.runs), len(s.strikes))
+	}
+	s.Acquit(now.Add(time.Minute))
+	if s.Look(now.Add(10 * time.Minute)); s.Active() || len(s.runs) != 0 {
+		t.Errorf("%d runs are kept", len(s.runs))
+	}
+}
+
+// Only failures that no success came between are an outage.
+func TestUnserved(t *testing.T) {
+	var s Suspicion
+	now := time.Unix(1_700_000_000, 0)
+	for i := range 2 * manyStrikes {
+		s.Fail(now, fmt.Sprint("run ", i), onceward.ClassServerError)
+		if i%2 == 1 {
+			s.Served(now, now.Add(-time.Minute))
+		}
+	}
+	if s.Look(now).Unserved {
+		t.Error("runs were served in between")
+	}
+	for i := range manyStrikes {
+		s.Fail(now, fmt.Sprint("another ", i), onceward.ClassServerError)
+	}
+	if !s.Look(now).Unserved {
+		t.Error("nobody is served")
+	}
+}

@@ -30,6 +30,7 @@ type Throttle struct {
 	mu     sync.Mutex
 	floor  time.Duration
 	opened time.Time // the last window
+	passed time.Time // when the last test was sent that ended one
 }
 
 // Refused opens a window after a refusal of a request that was sent then: stated
@@ -40,6 +41,9 @@ type Throttle struct {
 func (t *Throttle) Refused(now, sent time.Time, stated, base, most time.Duration, tests bool) (until time.Time, test bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if sent.Before(t.passed) {
+		return t.Until(0), false // a test that was sent later passed: old news
+	}
 	longest := max(longestFloor, base)
 	last := t.Until(0)
 	again := !t.opened.IsZero() && now.Sub(last) < remembered
@@ -87,9 +91,14 @@ func (t *Throttle) Over(sent time.Time) {
 	if t.opened.After(sent) {
 		return
 	}
+	t.passed = sent
 	t.until.Store(0)
 	t.full.Store(0)
 }
+
+// Untested says that nobody will test what is longer than the closed window for now,
+// so that it is not believed.
+func (t *Throttle) Untested() { t.full.Store(0) }
 
 // Served records a success of a request that was sent then: the next window is
 // half as long.
