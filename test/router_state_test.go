@@ -114,7 +114,7 @@ func TestRouterSaysWhyPinnedStateIsOutOfReach(t *testing.T) {
 			outcome: onceward.OutcomeUnavailable, class: onceward.ClassAuthentication, reason: "not portable"},
 		"its owner refuses this run alone: failed": {
 			fault:   routertest.FailWith(401, "").Of(routertest.Runs),
-			outcome: onceward.OutcomeFailed, class: onceward.ClassAuthentication, reason: "passed a test since, first a"},
+			outcome: onceward.OutcomeFailed, class: onceward.ClassAuthentication, reason: "passed a test of its own, first a"},
 		"the owner has forgotten it: failed, stale": {
 			anchor:  "resp_forgotten",
 			outcome: onceward.OutcomeFailed, class: onceward.ClassStaleAnchor, reason: "not portable"},

@@ -56,7 +56,7 @@ func (r *Run) stranded(t *turnState, dropped []onceward.Dropped, cause *onceward
 
 // refusedAlone says why a run failed by itself.
 func refusedAlone(first *onceward.Failure) string {
-	return fmt.Sprintf("every resource that refused it passed a test since, first %s after %s", first.Resource, first.Class)
+	return fmt.Sprintf("every resource that refused it passed a test of its own, first %s after %s", first.Resource, first.Class)
 }
 
 // awaitOwner waits for the one resource that holds the run's state. The wait is

@@ -129,7 +129,7 @@ func (w *world) judgeRun(r *run, truth map[onceward.ActionID]onceward.ActionRece
 		// An answer that is cut at the larger limit too, everywhere, ends the run, and so
 		// does a page that every resource answers it with; both say so.
 		onceward.OutcomeFailed: w.cuts && result.Failure != nil && result.Failure.Class == onceward.ClassIncompleteOutput ||
-			w.pages && strings.HasPrefix(result.Reason, "every resource that refused it passed a test since"),
+			w.pages && strings.HasPrefix(result.Reason, "every resource that refused it passed a test of its own"),
 		// No words switch a resource off: it takes a key that is really lost.
 		onceward.OutcomeUnavailable: w.lost && strings.HasPrefix(result.Reason, "no route is left"),
 	}
