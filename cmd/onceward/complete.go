@@ -69,6 +69,7 @@ func sendUpdateFor(ctx context.Context, c client.Client, workflowID, name string
 	case err != nil:
 		return fmt.Errorf("send %s: nothing was sent: %w", name, err)
 	}
+	began := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	stage := client.WorkflowUpdateStageCompleted
@@ -82,8 +83,8 @@ func sendUpdateFor(ctx context.Context, c client.Client, workflowID, name string
 	if completed {
 		ending, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
-		if err = handle.Get(ending, out); err != nil && ending.Err() != nil && ctx.Err() == nil {
-			return fmt.Errorf("send %s to %s: it was taken, and its answer has not come within %s: look at it with `onceward pool show`", name, workflowID, most)
+		if err = handle.Get(ending, out); waitedOut(ctx, ending, err) {
+			return fmt.Errorf("send %s to %s: it was taken, and its answer has not come within %s: look at it with `onceward pool show`", name, workflowID, since(began))
 		}
 	}
 	var refused *temporal.ApplicationError
@@ -97,11 +98,26 @@ func sendUpdateFor(ctx context.Context, c client.Client, workflowID, name string
 		return fmt.Errorf("send %s to %s: it was taken, but its answer cannot be read here: %w", name, workflowID, err)
 	case errors.As(err, &missing):
 		return noneOpen(name, workflowID)
-	case waiting.Err() != nil:
-		return fmt.Errorf("send %s: no worker took it within %s: is one running for the task queue of %s? One that starts soon may still take it: look before you repeat it", name, updateTimeout, workflowID)
+	case waitedOut(ctx, waiting, err):
+		return fmt.Errorf("send %s: no worker took it within %s: is one running for the task queue of %s? One that starts soon may still take it: look before you repeat it", name, since(began), workflowID)
 	}
 	return fmt.Errorf("send %s to %s: %w", name, workflowID, err)
 }
+
+// waitedOut tells whether err is the end of a wait that ctx did not ask for. The
+// server knows our deadline and may end the request a moment before we do, and a
+// proxy may end it sooner: then waiting has not ended yet.
+func waitedOut(ctx, waiting context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	var update *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	var late *serviceerror.DeadlineExceeded
+	var cut *serviceerror.Canceled
+	return waiting.Err() != nil || errors.As(err, &update) || errors.As(err, &late) || errors.As(err, &cut) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func since(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }
 
 func noneOpen(name, workflowID string) error {
 	return fmt.Errorf("send %s: there is no open workflow %s: look at it with `onceward show`", name, workflowID)

@@ -166,11 +166,12 @@ func resolveClosed(ctx context.Context, c client.Client, before onceward.ActionR
 	if err != nil {
 		return receipt, fmt.Errorf("resolve %s: start the run that records it: %w", id, err)
 	}
+	began := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	err = run.Get(waiting, &receipt)
-	if waiting.Err() != nil && ctx.Err() == nil {
-		return receipt, fmt.Errorf("resolve %s: the decision is recorded as %s, and no worker carried it out within %s: it takes effect as soon as one runs", id, id.WorkflowID(), updateTimeout)
+	if waitedOut(ctx, waiting, err) {
+		return receipt, fmt.Errorf("resolve %s: the decision is recorded as %s, and no worker carried it out within %s: it takes effect as soon as one runs", id, id.WorkflowID(), since(began))
 	}
 	if err != nil {
 		return receipt, fmt.Errorf("resolve %s: read its receipt: %w", id, err)
