@@ -35,6 +35,7 @@ func PoolQueue(pool string) string { return "onceward-pool-" + pool }
 // value has nothing disabled. Version grows with every change.
 type PoolHealth struct {
 	Version  int        `json:"version"`
+	Loop     int        `json:"loop,omitempty"` // PoolVersion of the execution; a worker of a later one tells its routes again
 	Disabled []Disabled `json:"disabled"`
 	Enabled  []Enabled  `json:"enabled,omitempty"` // the last enabling of a route, so that older reports do not undo it
 	Tests    []PoolTest `json:"tests,omitempty"`   // the last test of each route
@@ -68,10 +69,12 @@ type Disabled struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// Enabled records when a route was enabled, and by whom or by what.
+// Enabled records when a route was enabled, and by whom or by what. As with
+// Disabled, one with an Endpoint is about that address alone.
 type Enabled struct {
 	Resource string    `json:"resource"`
 	Model    string    `json:"model,omitempty"`
+	Endpoint string    `json:"endpoint,omitempty"` // EndpointDigest; empty: wherever it is
 	At       time.Time `json:"at"`
 	By       string    `json:"by"`
 }
@@ -119,6 +122,13 @@ type PoolFinding struct {
 	Tried    int       `json:"tried,omitempty"`    // tests that answered nothing
 	NextTest time.Time `json:"next_test,omitzero"` // of a reported one; zero: at once
 	Test     *PoolTest `json:"test,omitempty"`     // that passed, of one that stands alone
+}
+
+// PoolEnabled answers an operator who enables a route: what it has enabled, and the
+// record after it.
+type PoolEnabled struct {
+	PoolHealth
+	Changed []Enabled `json:"changed,omitempty"`
 }
 
 // PoolChange is an operator's wish about a route.

@@ -15,11 +15,13 @@ import "encoding/json"
 // Pools: 2 has a report confirmed by a test before it disables anything. An execution
 // that began with less goes on as it began until a worker of this build tells its
 // routes; then it begins anew, with its record. It is written at once: what waits for
-// a newer worker after a release that was taken back is the record, and no run.
+// a newer worker after a release that was taken back is the record, and no run. With 3
+// the newest test alone says when a route comes back, enabling a resource is about all
+// that tests have disabled of it, and an enabling is about an address.
 const (
 	ManifestVersion = 2
 	CarryVersion    = 1
-	PoolVersion     = 2
+	PoolVersion     = 3
 )
 
 // UnmarshalJSON reads a plan. Of a newer version it reads the version alone: that

@@ -40,6 +40,12 @@ func TestServicesThatShareAPoolShareOneRecord(t *testing.T) {
 	if err := b.Update(pool, onceward.UpdateEnable, onceward.PoolChange{Resource: "b", By: "ops"}, nil); err != nil {
 		t.Errorf("E31 nobody took an update after the newest worker had gone: %v", err)
 	}
+	if out, said, err := b.Command("pool", "enable", "a", "--by", "ops", "--pool", b.Queue); err != nil || !strings.Contains(out, "enabled a/gpt-5.6\n") {
+		t.Errorf("pool enable of what a test disabled: %v\n%s%s", err, out, said)
+	}
+	if out, said, err := b.Command("pool", "enable", "a", "--by", "ops", "--pool", b.Queue); err == nil || !strings.Contains(said, "a is not disabled") {
+		t.Errorf("pool enable of nothing: %v\n%s%s", err, out, said)
+	}
 	if out, said, err := b.Command("pool", "disable", "a", "--by", "ops", "--reason", "rotation", "--pool", b.Queue); err != nil || !strings.Contains(out, "rotation") {
 		t.Errorf("E31 pool disable after the newest worker had gone: %v\n%s%s", err, out, said)
 	}

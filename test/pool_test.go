@@ -90,7 +90,7 @@ func TestDisabledResourceStaysDisabledOverAWorkerRestart(t *testing.T) {
 	if err := h.Replay(); err != nil {
 		t.Error(err)
 	}
-	record(t, "pool-confirmed", h)
+	record(t, "pool-renewed", h)
 }
 
 // found reports a route as a worker does that is none of the bench's.

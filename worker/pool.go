@@ -186,7 +186,8 @@ func (s *poolSync) read(ctx context.Context) {
 		s.last = record.health
 		s.adopt(record.health)
 		// It was closed, or another service started it anew: it knows nothing of these routes.
-		s.known = record.running && slices.Contains(record.health.Services, s.routes.Service) && !s.told.IsZero()
+		// One of an older loop was in the hands of an older worker when they were told.
+		s.known = record.running && record.health.Loop >= onceward.PoolVersion && slices.Contains(record.health.Services, s.routes.Service) && !s.told.IsZero()
 	}
 }
 
@@ -209,7 +210,7 @@ func (s *poolSync) adopt(record onceward.PoolHealth) {
 		})
 		switch {
 		case recorded:
-		case off.Disabled.Adopted || enabledSince(record, off):
+		case off.Disabled.Adopted || s.enabledSince(record, off):
 			_ = s.router.Enable(off.Resource, off.Model) // fails only for names the router does not have
 		case !s.heard(record, off):
 			s.enqueue(off) // the report was lost, or the record was
@@ -222,10 +223,11 @@ func (s *poolSync) here(resource, endpoint string) bool {
 	return endpoint == "" || endpoint == s.endpoint(resource)
 }
 
-// enabledSince reports whether a route was enabled after this worker convicted it.
-func enabledSince(record onceward.PoolHealth, off router.Change) bool {
+// enabledSince reports whether a route was enabled after this worker convicted it, at
+// the address that it has: what was enabled elsewhere was found elsewhere.
+func (s *poolSync) enabledSince(record onceward.PoolHealth, off router.Change) bool {
 	return slices.ContainsFunc(record.Enabled, func(e onceward.Enabled) bool {
-		return e.Resource == off.Resource && (e.Model == off.Model || e.Model == "") && e.At.After(off.Disabled.Since)
+		return e.Resource == off.Resource && (e.Model == off.Model || e.Model == "") && s.here(e.Resource, e.Endpoint) && e.At.After(off.Disabled.Since)
 	})
 }
 

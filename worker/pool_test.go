@@ -120,9 +120,20 @@ func TestReportIsToldUntilTheRecordHasIt(t *testing.T) {
 			t.Errorf("%s: heard %v, want %v", name, got, c.heard)
 		}
 	}
-	if !enabledSince(onceward.PoolHealth{Enabled: []onceward.Enabled{{Resource: "a", At: at.Add(time.Second)}}}, found(s, at)) ||
-		enabledSince(onceward.PoolHealth{Enabled: []onceward.Enabled{{Resource: "a", Model: "m", At: at}}}, found(s, at)) {
-		t.Error("an enabling of the resource after the conviction lifts it, one from before does not")
+	for name, c := range map[string]struct {
+		enabled onceward.Enabled
+		lifts   bool
+	}{
+		"the resource, after it":        {onceward.Enabled{Resource: "a", At: at.Add(time.Second)}, true},
+		"the model, after it":           {onceward.Enabled{Resource: "a", Model: "m", At: at.Add(time.Second)}, true},
+		"at this address":               {onceward.Enabled{Resource: "a", Model: "m", Endpoint: s.endpoint("a"), At: at.Add(time.Second)}, true},
+		"at another address":            {onceward.Enabled{Resource: "a", Model: "m", Endpoint: "elsewhere", At: at.Add(time.Second)}, false},
+		"the model, no later":           {onceward.Enabled{Resource: "a", Model: "m", At: at}, false},
+		"another model of the resource": {onceward.Enabled{Resource: "a", Model: "n", At: at.Add(time.Second)}, false},
+	} {
+		if got := s.enabledSince(onceward.PoolHealth{Enabled: []onceward.Enabled{c.enabled}}, found(s, at)); got != c.lifts {
+			t.Errorf("enabled %s: lifts it %v, want %v", name, got, c.lifts)
+		}
 	}
 }
 

@@ -17,6 +17,10 @@ const poolIdle = 24 * time.Hour
 // that began with less goes on as it began: its history holds other commands.
 const confirming = 2
 
+// renewing is the version from which the newest test alone says when a route comes
+// back, and an enabling of a resource is about its models.
+const renewing = 3
+
 // pool is one execution of the Pool workflow.
 type pool struct {
 	in       onceward.PoolInput
@@ -26,7 +30,8 @@ type pool struct {
 	inbox    inbox
 	signals  []poolSignal
 	trials   []*trial // in flight
-	outdated bool     // a worker of a build that confirms has come: begin anew
+	outdated bool     // a worker of this build has come to an older loop: begin anew
+	asked    int      // how often one has
 }
 
 // poolSignal is a channel and what takes one of its signals.
@@ -43,6 +48,7 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 		return readable("the pool's record", in.Version, onceward.PoolVersion)
 	}
 	p := &pool{in: in, services: in.Services, health: in.Health}
+	p.health.Loop = in.Version
 	if err := p.register(ctx); err != nil {
 		return err
 	}
@@ -77,6 +83,10 @@ func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 // inline reports whether this execution tests in its loop and disables for a report.
 func (p *pool) inline() bool { return p.in.Version < confirming }
 
+// renews reports whether this execution lets the newest test alone say when a route
+// comes back.
+func (p *pool) renews() bool { return p.in.Version >= renewing }
+
 // idle reports whether nothing is under way that the next execution would not know.
 func (p *pool) idle(ctx workflow.Context) bool {
 	return len(p.trials) == 0 && workflow.AllHandlersFinished(ctx)
@@ -87,8 +97,8 @@ func (p *pool) idle(ctx workflow.Context) bool {
 // not be taken by the worker that began it.
 func (p *pool) next() onceward.PoolInput {
 	version := onceward.PoolVersion
-	if p.inline() && !p.outdated {
-		version = confirming - 1
+	if !p.outdated {
+		version = max(p.in.Version, confirming-1)
 	}
 	return onceward.PoolInput{Version: version, Pool: p.in.Pool, Services: p.services, Health: p.health}
 }
@@ -145,22 +155,23 @@ func (p *pool) expire(now time.Time) {
 	p.forget(func(f onceward.PoolFinding) bool { return !f.Heard.Add(findingKept).After(now) })
 }
 
-func (p *pool) enable(i int, now time.Time, by string) {
+func (p *pool) enable(i int, now time.Time, by string) onceward.Enabled {
 	d := p.health.Disabled[i]
 	p.health.Disabled = append(p.health.Disabled[:i:i], p.health.Disabled[i+1:]...)
-	p.enabled(onceward.Enabled{Resource: d.Resource, Model: d.Model, At: now, By: by})
+	return p.enabled(onceward.Enabled{Resource: d.Resource, Model: d.Model, Endpoint: d.Endpoint, At: now, By: by})
 }
 
 // enabled puts on record that a route was enabled: reports from before do not undo it.
-func (p *pool) enabled(entry onceward.Enabled) {
-	p.touch()
-	for i, e := range p.health.Enabled {
-		if e.Resource == entry.Resource && e.Model == entry.Model {
-			p.health.Enabled[i] = entry
-			return
-		}
+// The newest is the last.
+func (p *pool) enabled(entry onceward.Enabled) onceward.Enabled {
+	if !p.renews() { // what is disabled again by a report decides what is tested
+		entry.Endpoint = ""
 	}
-	p.health.Enabled = append(p.health.Enabled, entry)
+	p.touch()
+	p.health.Enabled = append(slices.DeleteFunc(p.health.Enabled, func(e onceward.Enabled) bool {
+		return e.Resource == entry.Resource && e.Model == entry.Model && e.Endpoint == entry.Endpoint
+	}), entry)
+	return entry
 }
 
 func (p *pool) touch() {
@@ -176,9 +187,13 @@ func (p *pool) find(resource, model string) int {
 // be at two.
 func (p *pool) findAt(resource, model, endpoint string) int {
 	return slices.IndexFunc(p.health.Disabled, func(d onceward.Disabled) bool {
-		return d.Resource == resource && d.Model == model && (d.Endpoint == endpoint || d.Endpoint == "" || endpoint == "")
+		return d.Resource == resource && d.Model == model && oneAddress(d.Endpoint, endpoint)
 	})
 }
+
+// oneAddress reports whether two entries are about one address, or one of them about
+// every address.
+func oneAddress(a, b string) bool { return a == b || a == "" || b == "" }
 
 // publish puts the health into the memo, which workers and operators can read
 // while no worker runs, and into the details that the Temporal UI shows.

@@ -25,17 +25,8 @@ func (p *pool) register(ctx workflow.Context) error {
 	if err != nil {
 		return fmt.Errorf("register %s: %w", onceward.QueryHealth, err)
 	}
-	checkEnable := func(c onceward.PoolChange) error {
-		if err := c.Validate(); err != nil {
-			return err
-		}
-		if p.find(c.Resource, c.Model) >= 0 || p.suspected(c.Resource, c.Model) { // also of a route that no configuration has any more
-			return nil
-		}
-		if err := p.known(c.Resource, c.Model); err != nil {
-			return err
-		}
-		return fmt.Errorf("pool: %s is not disabled", routeName(c.Resource, c.Model))
+	if err := p.registerEnable(ctx); err != nil {
+		return err
 	}
 	checkDisable := func(c onceward.PoolChange) error {
 		if err := c.Validate(); err != nil {
@@ -48,22 +39,6 @@ func (p *pool) register(ctx workflow.Context) error {
 			return fmt.Errorf("pool: reason is empty: say why %s is disabled", routeName(c.Resource, c.Model))
 		}
 		return nil
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateEnable, func(ctx workflow.Context, c onceward.PoolChange) (onceward.PoolHealth, error) {
-		if err := checkEnable(c); err != nil {
-			return p.health, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
-		}
-		for i := p.find(c.Resource, c.Model); i >= 0; i = p.find(c.Resource, c.Model) { // at every address
-			p.enable(i, workflow.Now(ctx), c.By)
-		}
-		if p.suspected(c.Resource, c.Model) {
-			p.forget(func(f onceward.PoolFinding) bool { return f.Resource == c.Resource && f.Model == c.Model })
-			p.enabled(onceward.Enabled{Resource: c.Resource, Model: c.Model, At: workflow.Now(ctx), By: c.By})
-		}
-		return p.health, nil
-	}, workflow.UpdateHandlerOptions{Validator: checkEnable, Description: `Lets attempts go to a route again: {"resource": "", "model": "", "by": "who"}; model empty is the whole resource.`})
-	if err != nil {
-		return fmt.Errorf("register %s: %w", onceward.UpdateEnable, err)
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateDisable, func(ctx workflow.Context, c onceward.PoolChange) (onceward.PoolHealth, error) {
 		if err := checkDisable(c); err != nil {
@@ -143,11 +118,4 @@ func (p *pool) testNow(ctx workflow.Context, c onceward.PoolChange) (*trial, err
 		return nil, temporal.NewNonRetryableApplicationError(fmt.Sprintf("pool: no worker has tested %s: %v", routeName(t.resource, t.model), t.err), "untested", nil)
 	}
 	return t, nil
-}
-
-// suspected reports whether a worker has found something about a route that is not
-// disabled for all.
-func (p *pool) suspected(resource, model string) bool {
-	about := func(f onceward.PoolFinding) bool { return f.Resource == resource && f.Model == model }
-	return slices.ContainsFunc(p.health.Reported, about) || slices.ContainsFunc(p.health.Alone, about)
 }

@@ -34,8 +34,8 @@ func (p *pool) takeRoutes(ctx workflow.Context, routes workflow.ReceiveChannel) 
 		p.health.Disabled = left
 		p.touch()
 	}
+	p.outdated = p.outdated || next.Version >= onceward.PoolVersion && p.beginsAnew(ctx)
 	if p.inline() {
-		p.outdated = p.outdated || next.Version >= confirming
 		return nil
 	}
 	p.forget(func(f onceward.PoolFinding) bool { return unknown(f.Resource, f.Model, f.Endpoint) })
@@ -46,6 +46,17 @@ func (p *pool) takeRoutes(ctx workflow.Context, routes workflow.ReceiveChannel) 
 		p.touch()
 	}
 	return nil
+}
+
+// beginsAnew reports whether this execution ends for the loop of a worker's build. An
+// older worker may have taken that signal and gone on: then its history has no marker
+// here, and what follows is what the older loop did.
+func (p *pool) beginsAnew(ctx workflow.Context) bool {
+	if p.in.Version >= onceward.PoolVersion {
+		return false
+	}
+	p.asked++
+	return workflow.GetVersion(ctx, fmt.Sprintf("begin anew %d", p.asked), workflow.DefaultVersion, 1) == 1
 }
 
 // name puts the names of the services on record.

@@ -249,6 +249,19 @@ func convicts(t onceward.PoolTest) bool {
 	return t.Verdict == onceward.VerdictFailed && (effect == onceward.EffectDisable || effect == onceward.EffectDeploymentDown)
 }
 
+// comesBack says when a route that a test has convicted comes back by itself, zero for
+// never: the newest such test alone says it, so that the time of an earlier one ends
+// nothing that failed since. It is false of a test that convicts nothing.
+func comesBack(t onceward.PoolTest) (until time.Time, says bool) {
+	if !convicts(t) {
+		return time.Time{}, false
+	}
+	if wait := max(t.RetryAfter, t.Class.Rule().Window); wait > 0 {
+		until = t.At.Add(wait)
+	}
+	return until, true
+}
+
 // judgeDisabled enables what a worker had found where the test passed, and says when
 // it is tested again where it did not. What an operator has decided stays.
 func (p *pool) judgeDisabled(now time.Time, t *trial) {
@@ -269,6 +282,9 @@ func (p *pool) judgeDisabled(now time.Time, t *trial) {
 			if t.asked != "" {
 				by += ", asked for by " + t.asked
 			}
+			if d.Endpoint == "" { // it has passed at this address alone
+				d.Endpoint = t.endpoint
+			}
 			p.enable(i, now, by)
 			i--
 			continue
@@ -280,9 +296,12 @@ func (p *pool) judgeDisabled(now time.Time, t *trial) {
 // failAgain keeps a route disabled: for what the newest test says, in its words.
 func (p *pool) failAgain(d *onceward.Disabled, now time.Time, t *trial) {
 	d.Failed++
-	if convicts(t.result) {
+	if until, says := comesBack(t.result); says {
 		d.Class, d.Reason = t.result.Class, reasonOf(t.result)
-		if t.result.RetryAfter > 0 {
+		switch {
+		case p.renews():
+			d.Until = until
+		case t.result.RetryAfter > 0: // what an earlier test said lasted
 			d.Until = now.Add(t.result.RetryAfter)
 		}
 	}

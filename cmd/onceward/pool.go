@@ -74,27 +74,6 @@ It reads the memo of the workflow pool/NAME, which needs no worker.`,
 	return cmd
 }
 
-func poolEnableCommand(o *options, name *string) *cobra.Command {
-	var change onceward.PoolChange
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "enable RESOURCE[/MODEL] --by WHO",
-		Short:   "Let attempts go to a route again",
-		Long:    "Let attempts go to a resource, or to one of its models, again. Workers follow within\nseconds. Reports that are older than this do not disable it once more.",
-		Example: "  onceward pool enable swedencentral --by dana",
-		Args:    arguments(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := required(cmd.Flags(), "by"); err != nil {
-				return err
-			}
-			return o.changePool(cmd, *name, args[0], onceward.UpdateEnable, change, asJSON)
-		},
-	}
-	cmd.Flags().StringVar(&change.By, "by", "", "who enables it (required)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
-}
-
 func poolDisableCommand(o *options, name *string) *cobra.Command {
 	var change onceward.PoolChange
 	var asJSON bool
@@ -117,7 +96,10 @@ operator has disabled is not tested.`,
 				}
 				change.Until = time.Now().Add(lasts).UTC().Truncate(time.Second)
 			}
-			return o.changePool(cmd, *name, args[0], onceward.UpdateDisable, change, asJSON)
+			var health onceward.PoolHealth
+			return o.updatePool(cmd, *name, args[0], onceward.UpdateDisable, change, &health, updateTimeout, func(pool string) error {
+				return printPool(cmd.OutOrStdout(), pool, true, health, asJSON)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&change.By, "by", "", "who disables it (required)")
@@ -183,14 +165,6 @@ func poolRuns(ctx context.Context, c client.Client, pool string) (bool, error) {
 		return false, fmt.Errorf("read pool %s: %w", pool, err)
 	}
 	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
-}
-
-// changePool sends an update about RESOURCE[/MODEL] and prints what follows.
-func (o *options) changePool(cmd *cobra.Command, name, route, update string, change onceward.PoolChange, asJSON bool) error {
-	var health onceward.PoolHealth
-	return o.updatePool(cmd, name, route, update, change, &health, updateTimeout, func(pool string) error {
-		return printPool(cmd.OutOrStdout(), pool, true, health, asJSON)
-	})
 }
 
 // updatePool sends an update about RESOURCE[/MODEL] to an open Pool workflow, and waits

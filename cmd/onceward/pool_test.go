@@ -72,6 +72,25 @@ func TestPoolIsPrintedWithReasonsAndTests(t *testing.T) {
 	}
 }
 
+func TestEnablingSaysWhatItEnabled(t *testing.T) {
+	t.Parallel()
+	enabled := []onceward.Enabled{{Resource: "a", Model: "m", Endpoint: "0123456789", By: "dana"}, {Resource: "a", Model: "m", Endpoint: "abcdefghij", By: "dana"}, {Resource: "b", By: "dana"}}
+	answer := onceward.PoolEnabled{PoolHealth: onceward.PoolHealth{Version: 3, Enabled: enabled}, Changed: enabled}
+	var out bytes.Buffer
+	if err := printChanged(&out, "main", true, answer, false); err != nil || !strings.HasPrefix(out.String(), "enabled a/m @012345, a/m @abcdef, b (all models)\npool main · version 3\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	out.Reset()
+	var got struct {
+		Version  int
+		Disabled []any
+		Changed  []onceward.Enabled
+	}
+	if err := printChanged(&out, "main", true, answer, true); err != nil || json.Unmarshal(out.Bytes(), &got) != nil || got.Version != 3 || got.Disabled == nil || len(got.Changed) != 3 {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 func TestPoolTestThatDidNotPassIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

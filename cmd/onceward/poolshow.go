@@ -14,17 +14,31 @@ import (
 )
 
 func printPool(w io.Writer, pool string, running bool, health onceward.PoolHealth, asJSON bool) error {
+	return printChanged(w, pool, running, onceward.PoolEnabled{PoolHealth: health}, asJSON)
+}
+
+// printChanged prints a record, and before it what was enabled just now.
+func printChanged(w io.Writer, pool string, running bool, record onceward.PoolEnabled, asJSON bool) error {
+	health := record.PoolHealth
 	if asJSON {
-		if health.Disabled == nil {
-			health.Disabled = []onceward.Disabled{}
+		if record.Disabled == nil {
+			record.Disabled = []onceward.Disabled{}
 		}
 		return printJSON(w, struct {
 			Pool    string `json:"pool"`
 			Running bool   `json:"running"` // is the Pool workflow open
-			onceward.PoolHealth
-		}{pool, running, health})
+			onceward.PoolEnabled
+		}{pool, running, record})
 	}
 	var b strings.Builder
+	names := namesOf(health)
+	var changed []string
+	for _, e := range record.Changed {
+		changed = append(changed, names.of(e.Resource, e.Model, e.Endpoint))
+	}
+	if len(changed) > 0 { // a Pool of an earlier build does not say it
+		fmt.Fprintf(&b, "enabled %s\n", strings.Join(changed, ", "))
+	}
 	fmt.Fprintf(&b, "pool %s · version %d", pool, health.Version)
 	if !running {
 		b.WriteString(" · its workflow is closed; a worker starts it again")
@@ -33,14 +47,13 @@ func printPool(w io.Writer, pool string, running bool, health onceward.PoolHealt
 	if len(health.Disabled) == 0 {
 		b.WriteString("nothing is disabled\n")
 	}
-	names := namesOf(health)
 	b.WriteString(stateTable(health, names))
 	b.WriteString(testTable(health.Tests, names))
 	b.WriteString(neutralTable(health.Neutrals, names))
 	if len(health.Enabled) > 0 {
 		t := show.NewTable("enabled", "when", "by")
 		for _, e := range health.Enabled {
-			t.AppendRow(table.Row{routeText(e.Resource, e.Model), localTime(e.At), show.OneLine(e.By)})
+			t.AppendRow(table.Row{names.of(e.Resource, e.Model, e.Endpoint), localTime(e.At), show.OneLine(e.By)})
 		}
 		b.WriteString(show.Render(t) + "\n")
 	}
@@ -60,10 +73,16 @@ type placeNames map[string][]string // the addresses of each resource
 // namesOf looks for resources that the record has at more than one address.
 func namesOf(health onceward.PoolHealth) placeNames {
 	names := placeNames{}
-	for _, at := range placesOf(health) {
-		if at.endpoint != "" && !slices.Contains(names[at.resource], at.endpoint) {
-			names[at.resource] = append(names[at.resource], at.endpoint)
+	add := func(resource, endpoint string) {
+		if endpoint != "" && !slices.Contains(names[resource], endpoint) {
+			names[resource] = append(names[resource], endpoint)
 		}
+	}
+	for _, at := range placesOf(health) {
+		add(at.resource, at.endpoint)
+	}
+	for _, e := range health.Enabled {
+		add(e.Resource, e.Endpoint)
 	}
 	return names
 }
