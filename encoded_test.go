@@ -128,7 +128,7 @@ func TestVersionIsReadBeforeTheRest(t *testing.T) {
 		into any
 		want any
 	}{
-		"E35 what a pool carries":      {`{"version":3,"pool":7,"health":"gone"}`, &PoolInput{}, &PoolInput{Version: 3}},
+		"E35 what a pool carries":      {`{"version":4,"pool":7,"health":"gone"}`, &PoolInput{}, &PoolInput{Version: 4}},
 		"E35 a proposal":               {`{"version":3,"policy":"gone","args":1}`, &ActInput{}, &ActInput{Version: 3}},
 		"E35 the input of an action":   {`{"act":{"version":3,"tool":7},"resolve":"gone"}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 3}}},
 		"E35 the input of a commit":    {`{"version":3,"action":"gone"}`, &CommitInput{}, &CommitInput{Version: 3}},

@@ -199,6 +199,7 @@ func oneAddress(a, b string) bool { return a == b || a == "" || b == "" }
 // while no worker runs, and into the details that the Temporal UI shows.
 func (p *pool) publish(ctx workflow.Context) {
 	p.changed = false
+	p.bound()
 	_ = workflow.UpsertMemo(ctx, map[string]any{onceward.MemoHealth: p.health}) // fails only for values that do not encode
 	workflow.SetCurrentDetails(ctx, p.details())
 }

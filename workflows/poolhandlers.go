@@ -38,6 +38,9 @@ func (p *pool) register(ctx workflow.Context) error {
 		if c.Reason == "" {
 			return fmt.Errorf("pool: reason is empty: say why %s is disabled", routeName(c.Resource, c.Model))
 		}
+		if p.renews() && len(p.health.Disabled) >= maxDisabled && p.find(c.Resource, c.Model) < 0 {
+			return fmt.Errorf("pool: %d routes are disabled, and there is no room for another: disable a resource instead of its models, or enable what is not used any more", len(p.health.Disabled))
+		}
 		return nil
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateDisable, func(ctx workflow.Context, c onceward.PoolChange) (onceward.PoolHealth, error) {

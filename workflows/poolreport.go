@@ -13,9 +13,6 @@ const (
 	// findingKept is how long a finding is kept that its worker does not tell again:
 	// it may be gone, and nobody else would take it back.
 	findingKept = time.Hour
-	// maxFindings and maxNeutrals bound what the memo holds.
-	maxFindings = 200
-	maxNeutrals = 300
 	// findingMost bounds the pause before a finding is tested again.
 	findingMost = 5 * time.Minute
 )
@@ -95,9 +92,6 @@ func (p *pool) found(now time.Time, r onceward.PoolReport) {
 	p.touch()
 }
 
-// latest is the end of a list, so that it stays bounded.
-func latest[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
-
 // forget takes findings off the record.
 func (p *pool) forget(which func(onceward.PoolFinding) bool) {
 	before := len(p.health.Reported) + len(p.health.Alone)
@@ -114,7 +108,7 @@ func (p *pool) judgeFindings(now time.Time, t *trial) {
 	switch {
 	case t.err == nil && t.result.Passed:
 		p.acquit(now, t, about)
-	case t.err == nil && convicts(t.result):
+	case t.err == nil && convicts(t.result) && !p.full():
 		p.convict(now, t, about)
 	default: // it says nothing: ask again, ever more rarely
 		for i := range p.health.Reported {
@@ -205,7 +199,7 @@ func (p *pool) takeNeutrals(ctx workflow.Context, neutrals workflow.ReceiveChann
 		switch {
 		case i >= 0:
 			p.health.Neutrals[i] = p.health.Neutrals[i].And(c)
-		case len(p.health.Neutrals) < maxNeutrals:
+		case p.renews() || len(p.health.Neutrals) < olderNeutrals:
 			p.health.Neutrals = append(p.health.Neutrals, c)
 		}
 		p.touch()

@@ -9,24 +9,21 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// maxServices bounds the services whose routes a pool keeps; the one that told its
-// routes longest ago is forgotten first.
-const maxServices = 50
-
 // takeRoutes takes over the routes of a service, as its last worker to start has
-// them. It forgets what workers have found of routes that no service has any more,
-// and what was counted of them. What an operator has disabled stays: a configuration
-// that does not know a route says nothing about a decision.
+// them. It forgets what workers have found of routes that the service gives up and no
+// other has, and what was counted of them. What an operator has disabled stays: a
+// configuration that does not know a route says nothing about a decision. So does what
+// was found of a service that the pool has no room for, or has not heard of yet.
 func (p *pool) takeRoutes(ctx workflow.Context, routes workflow.ReceiveChannel) error {
 	var next onceward.PoolRoutes
 	if err := p.inbox.receive(ctx, routes, &next); err != nil {
 		return err
 	}
-	p.services = slices.DeleteFunc(p.services, func(s onceward.PoolRoutes) bool { return s.Service == next.Service })
-	p.services = append(p.services, next)
-	p.services = latest(p.services, maxServices)
+	before := p.keepServices(next)
 	p.name()
-	unknown := func(resource, model, endpoint string) bool { return p.serviceOf(resource, model, endpoint) == nil }
+	unknown := func(resource, model, endpoint string) bool {
+		return p.serviceOf(resource, model, endpoint) == nil && (!p.renews() || has(before, resource, model, endpoint))
+	}
 	left := slices.DeleteFunc(slices.Clone(p.health.Disabled), func(d onceward.Disabled) bool {
 		return d.By == "" && unknown(d.Resource, d.Model, d.Endpoint)
 	})
@@ -85,13 +82,18 @@ func (p *pool) refuse(why string) {
 // at an address or wherever it is; nil if none has it.
 func (p *pool) serviceOf(resource, model, endpoint string) *onceward.PoolRoutes {
 	for i := len(p.services) - 1; i >= 0; i-- {
-		for _, r := range p.services[i].Routes {
-			if r.Resource == resource && (endpoint == "" || r.Endpoint == endpoint) && (model == "" || slices.Contains(r.Models, model)) {
-				return &p.services[i]
-			}
+		if has(p.services[i].Routes, resource, model, endpoint) {
+			return &p.services[i]
 		}
 	}
 	return nil
+}
+
+// has reports whether a route is among these; empty is any endpoint or model.
+func has(routes []onceward.PoolRoute, resource, model, endpoint string) bool {
+	return slices.ContainsFunc(routes, func(r onceward.PoolRoute) bool {
+		return r.Resource == resource && (endpoint == "" || r.Endpoint == endpoint) && (model == "" || slices.Contains(r.Models, model))
+	})
 }
 
 // known refuses a route that no service's configuration has.

@@ -14,6 +14,10 @@ func (l *loader) neutralCost(o *object, dst *onceward.MicroUSD) {
 	if !o.number("neutral_cost_usd", &usd) {
 		return
 	}
+	if usd > 0 && usd < 1e-6 { // it would be rounded up, or read as no amount at all
+		l.d.refuse(o.at("neutral_cost_usd"), "is less than 0.000001, the least that is counted; leave it out for 0.005, and write neutral: off at a resource that is not to be tested")
+		return
+	}
 	if usd <= 0 || usd > 1e6 {
 		l.d.refuse(o.at("neutral_cost_usd"), "is not an amount in US dollars above 0; leave it out for 0.005, and write neutral: off at a resource that is not to be tested")
 		return
