@@ -3,6 +3,7 @@ package onceward
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -159,9 +160,20 @@ const (
 	// test of the Pool's has time for it.
 	NeutralTimeout = 45 * time.Second
 	// PoolDeclines is how often a worker leaves a test to another one. Then there is
-	// no other, and it sends it.
-	PoolDeclines = 8
+	// no other, and it sends it. The first PoolElsewhere times it leaves it to another
+	// machine.
+	PoolDeclines  = 12
+	PoolElsewhere = 4
 )
+
+// SameMachine reports whether two workers of a pool's record are on one machine, as
+// far as their names tell: a name is a host and what tells its processes apart, so that
+// a worker that was started again is on the machine on which it was.
+func SameMachine(a, b string) bool {
+	machineA, _, _ := strings.Cut(a, "/")
+	machineB, _, _ := strings.Cut(b, "/")
+	return machineA == machineB
+}
 
 // PoolInput is the input of the Pool workflow. The routes of the services limit
 // changes to what some configuration has, so that a typing error is refused and
@@ -209,7 +221,7 @@ type TestInput struct {
 	// elsewhere leaves it to another. Empty: wherever it is.
 	Endpoint string `json:"endpoint,omitempty"`
 	Limit    int    `json:"limit,omitempty"` // of output tokens, as in the report; zero: the least
-	// NotBy is the worker that reported the route: another one is to confirm it, as
-	// long as there is another.
+	// NotBy is the worker that reported the route: one of another machine is to confirm
+	// it, else another one, as long as there is one.
 	NotBy string `json:"not_by,omitempty"`
 }

@@ -17,7 +17,8 @@ const testSlack = 5 * time.Second
 // TestResource makes one neutral request to a route and says how it went. A failed
 // test is a result, not an error: the Pool keeps it. A worker that is not to confirm
 // what it has reported itself, or has the resource at another address, leaves the test
-// to another one, a few times: then there is none.
+// to another one, a few times: then there is none. A worker beside it, or itself after
+// a restart, goes out as it did: that leaves it to another machine first.
 func (a *Activities) TestResource(ctx context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
 	return a.testResource(ctx, activity.GetInfo(ctx), in)
 }
@@ -25,7 +26,8 @@ func (a *Activities) TestResource(ctx context.Context, in onceward.TestInput) (o
 func (a *Activities) testResource(ctx context.Context, info activity.Info, in onceward.TestInput) (onceward.PoolTest, error) {
 	test := onceward.PoolTest{Resource: in.Resource, Model: in.Model, By: a.identity}
 	elsewhere := in.Endpoint != "" && a.endpoint != nil && a.endpoint(in.Resource) != in.Endpoint
-	if last := info.Attempt > onceward.PoolDeclines; !last && (elsewhere || in.NotBy != "" && in.NotBy == a.identity) {
+	own := in.NotBy != "" && (in.NotBy == a.identity || info.Attempt <= onceward.PoolElsewhere && onceward.SameMachine(in.NotBy, a.identity))
+	if last := info.Attempt > onceward.PoolDeclines; !last && (elsewhere || own) {
 		return test, temporal.NewApplicationErrorWithOptions("left to another worker", "declined", temporal.ApplicationErrorOptions{
 			Category: temporal.ApplicationErrorCategoryBenign, // nothing went wrong that a log should tell
 		})

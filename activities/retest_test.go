@@ -39,9 +39,13 @@ func TestConfirmingTestIsLeftToAnotherWorkerWhileThereMayBeOne(t *testing.T) {
 	}{
 		"another has reported it":                 {onceward.TestInput{NotBy: "w2"}, 1, nil, 1, onceward.VerdictPassed},
 		"nobody has":                              {onceward.TestInput{}, 1, nil, 1, onceward.VerdictPassed},
-		"this worker has reported it":             {onceward.TestInput{NotBy: "w1"}, 1, nil, 0, ""},
-		"it has, and was asked often":             {onceward.TestInput{NotBy: "w1"}, onceward.PoolDeclines, nil, 0, ""},
-		"it has, and no other takes it":           {onceward.TestInput{NotBy: "w1"}, onceward.PoolDeclines + 1, nil, 1, onceward.VerdictPassed},
+		"this worker has reported it":             {onceward.TestInput{NotBy: "host/1/w"}, 1, nil, 0, ""},
+		"it has, and was asked often":             {onceward.TestInput{NotBy: "host/1/w"}, onceward.PoolDeclines, nil, 0, ""},
+		"it has, and no other takes it":           {onceward.TestInput{NotBy: "host/1/w"}, onceward.PoolDeclines + 1, nil, 1, onceward.VerdictPassed},
+		"one of this machine has":                 {onceward.TestInput{NotBy: "host/0/x"}, 1, nil, 0, ""},
+		"one has, and no other machine takes it":  {onceward.TestInput{NotBy: "host/0/x"}, onceward.PoolElsewhere + 1, nil, 1, onceward.VerdictPassed},
+		"it has, and no other machine takes it":   {onceward.TestInput{NotBy: "host/1/w"}, onceward.PoolElsewhere + 1, nil, 0, ""},
+		"one of another machine has":              {onceward.TestInput{NotBy: "hostess/1/w"}, 1, nil, 1, onceward.VerdictPassed},
 		"it is of this address":                   {onceward.TestInput{Endpoint: "here"}, 1, nil, 1, onceward.VerdictPassed},
 		"it is of another address":                {onceward.TestInput{Endpoint: "there"}, 1, nil, 0, ""},
 		"it is of an address that no worker has":  {onceward.TestInput{Endpoint: "there"}, onceward.PoolDeclines + 1, nil, 0, onceward.VerdictUnclear},
@@ -51,7 +55,7 @@ func TestConfirmingTestIsLeftToAnotherWorkerWhileThereMayBeOne(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			env := suite.NewTestActivityEnvironment()
 			router := &tester{err: c.err}
-			a := &Activities{router: router, identity: "w1", endpoint: func(string) string { return "here" }}
+			a := &Activities{router: router, identity: "host/1/w", endpoint: func(string) string { return "here" }}
 			env.RegisterActivityWithOptions(func(ctx context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
 				info := activity.GetInfo(ctx)
 				info.Attempt = c.attempt
@@ -66,7 +70,7 @@ func TestConfirmingTestIsLeftToAnotherWorkerWhileThereMayBeOne(t *testing.T) {
 				}
 			} else {
 				var test onceward.PoolTest
-				if err != nil || value.Get(&test) != nil || test.Verdict != c.verdict || test.By != "w1" || test.Resource != "a" || test.Passed != (c.verdict == onceward.VerdictPassed) {
+				if err != nil || value.Get(&test) != nil || test.Verdict != c.verdict || test.By != "host/1/w" || test.Resource != "a" || test.Passed != (c.verdict == onceward.VerdictPassed) {
 					t.Errorf("%+v, %v", test, err)
 				}
 			}

@@ -135,6 +135,25 @@ func TestReportDisablesOnlyWhatAnotherWorkersTestConfirms(t *testing.T) {
 	}
 }
 
+// A release that was taken back has workers that report a whole resource, without their
+// name or an address: a test convicts the pair that it asked.
+func TestReportOfAnOlderWorkerConvictsThePairThatWasTested(t *testing.T) {
+	p := newPoolPlay(t, says(onceward.VerdictFailed, onceward.ClassBilling))
+	p.input.Services[0].Routes[0].Models = []string{"m", "n"}
+	p.after(time.Second, func() {
+		for _, endpoint := range []string{"", "here"} {
+			p.env.SignalWorkflow(onceward.SignalReport, onceward.PoolReport{Resource: "a", Endpoint: endpoint, Class: onceward.ClassBilling, Reason: "a caller's word", At: p.env.Now()})
+		}
+	})
+	p.after(5*time.Second, func() {
+		h := p.health()
+		if len(h.Disabled) != 1 || h.Disabled[0].Model != "m" || h.Disabled[0].Endpoint != "here" || len(h.Reported) != 0 || len(p.inputs) != 1 {
+			t.Errorf("after %d tests the record is %+v", len(p.inputs), h)
+		}
+	})
+	_ = p.run(10 * time.Second)
+}
+
 func TestReportsOfOnePairShareItsTest(t *testing.T) {
 	p := newPoolPlay(t, says(onceward.VerdictFailed, onceward.ClassBilling))
 	p.after(time.Second, func() {
@@ -481,32 +500,32 @@ func TestOlderPoolDisablesAtOnceUntilAWorkerOfThisBuildComes(t *testing.T) {
 }
 
 func TestWorkerThatConfirmsItselfIsNoOther(t *testing.T) {
-	by, verdict := "w1", onceward.VerdictPassed
+	by, verdict := "host/1/w", onceward.VerdictPassed
 	p := newPoolPlay(t, func(int, onceward.TestInput) (onceward.PoolTest, error) {
 		return onceward.PoolTest{Verdict: verdict, Class: onceward.ClassBilling, By: by}, nil
 	})
 	test := func() {
 		p.update(onceward.UpdateTest, onceward.PoolChange{Resource: "a", Model: "m", By: "dana"}, func(any, error) {})
 	}
-	p.after(time.Second, func() { p.report("w1") })
+	p.after(time.Second, func() { p.report("host/1/w") })
 	p.after(time.Minute, func() {
 		if h := p.health(); len(h.Reported)+len(h.Alone) != 0 {
-			t.Errorf("w1 passed its own test, and the record is %+v", h)
+			t.Errorf("it passed its own test, and the record is %+v", h)
 		}
-		by = "w2"
-		p.report("w1")
+		by = "other/1/w"
+		p.report("host/1/w")
 	})
-	p.after(2*time.Minute, func() { by, verdict = "w1", onceward.VerdictFailed; test() })
+	p.after(2*time.Minute, func() { by, verdict = "host/2/after", onceward.VerdictFailed; test() })
 	p.after(3*time.Minute, func() {
 		if h := p.health(); len(h.Alone) != 1 || len(h.Disabled) != 0 {
-			t.Errorf("w1 alone failed once more, and the record is %+v", h)
+			t.Errorf("it was started again, failed once more, and the record is %+v", h)
 		}
-		by = "w2"
+		by = "other/1/w"
 		test()
 	})
 	p.after(4*time.Minute, func() {
 		if h := p.health(); len(h.Alone) != 0 || len(h.Disabled) != 1 {
-			t.Errorf("w2 failed too, and the record is %+v", h)
+			t.Errorf("another failed too, and the record is %+v", h)
 		}
 	})
 	_ = p.run(5 * time.Minute)

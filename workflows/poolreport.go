@@ -157,7 +157,7 @@ func (p *pool) convict(now time.Time, t *trial, about func(onceward.PoolFinding)
 		}
 	}
 	for _, f := range p.health.Alone {
-		if about(f) && f.By != t.result.By { // two of them, now
+		if about(f) && p.another(f.By, t.result.By) { // two of them, now
 			confirmed = append(confirmed, f)
 		}
 	}
@@ -166,19 +166,33 @@ func (p *pool) convict(now time.Time, t *trial, about func(onceward.PoolFinding)
 	}
 	limit := p.limitOf(t.pair)
 	for _, f := range confirmed {
-		if p.findAt(f.Resource, f.Model, f.Endpoint) >= 0 {
+		about := pair{f.Resource, f.Model, f.Endpoint}
+		if p.renews() { // an older worker may speak of a whole resource, or of no address
+			about = t.pair
+		}
+		if p.findAt(about.resource, about.model, about.endpoint) >= 0 {
 			continue
 		}
 		d := onceward.Disabled{
-			Resource: f.Resource, Model: f.Model, Endpoint: f.Endpoint, Class: t.result.Class, Reason: reasonOf(t.result), Since: now, Limit: limit,
+			Resource: about.resource, Model: about.model, Endpoint: about.endpoint, Class: t.result.Class, Reason: reasonOf(t.result), Since: now, Limit: limit,
 		}
 		d.Until, _ = comesBack(t.result)
-		if service := p.serviceOf(f.Resource, f.Model, f.Endpoint); service != nil && service.Retest.First > 0 {
+		if service := p.serviceOf(about.resource, about.model, about.endpoint); service != nil && service.Retest.First > 0 {
 			d.NextTest = now.Add(service.Retest.First)
 		}
 		p.health.Disabled = append(p.health.Disabled, d)
 	}
 	p.forget(about)
+}
+
+// another reports whether what one worker found alone is confirmed by another's test:
+// by one of another machine, because a worker that was started again, or one beside it,
+// is refused for the same address.
+func (p *pool) another(a, b string) bool {
+	if p.renews() {
+		return !onceward.SameMachine(a, b)
+	}
+	return a != b
 }
 
 // takeNeutrals adds up the neutral requests that a worker has sent, and takes back
