@@ -1,8 +1,13 @@
 package test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/router/routertest"
@@ -76,5 +81,64 @@ func TestRouteThatIsDroppedKeepsOnlyTheOperatorsDecision(t *testing.T) {
 	}
 	if err := b.Update(pool, onceward.UpdateEnable, onceward.PoolChange{Resource: "b", By: "ops"}, nil); err != nil {
 		t.Errorf("E31 a decision about a route that no configuration has cannot be taken back: %v", err)
+	}
+}
+
+// A Pool workflow of the build before goes over to this one's with its record, while
+// operators change it, and forgets nothing when it is reset.
+func TestPoolOfTheBuildBeforeBeginsAnewWhileOperatorsChangeIt(t *testing.T) {
+	t.Parallel()
+	b := harness.New(t, harness.Options{})
+	pool := onceward.PoolWorkflowID(b.Queue)
+	routes := onceward.PoolRoutes{Version: onceward.PoolVersion - 1, Service: b.Queue}
+	for _, name := range []string{"a", "b"} {
+		routes.Routes = append(routes.Routes, onceward.PoolRoute{Resource: name, Endpoint: onceward.EndpointDigest(b.Pool.Resource(name).URL()), Models: []string{"gpt-5.6"}})
+	}
+	off := onceward.Disabled{Resource: "a", Reason: "drifting", By: "lee", Since: time.Now()}
+	if _, err := b.Client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: pool, TaskQueue: onceward.PoolQueue(b.Queue)}, onceward.WorkflowPool,
+		onceward.PoolInput{Version: routes.Version, Pool: b.Queue, Services: []onceward.PoolRoutes{routes}, Health: onceward.PoolHealth{Disabled: []onceward.Disabled{off}}}); err != nil {
+		t.Fatal(err)
+	}
+	b.StartWorker(false)
+	var all sync.WaitGroup
+	for i := range 10 { // the last of each is a disabling
+		all.Go(func() {
+			by := fmt.Sprint("operator-", i)
+			for range 5 {
+				if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "b", By: by, Reason: "why"}, nil); err != nil {
+					t.Errorf("%s disables: %v", by, err)
+				}
+				err := b.Update(pool, onceward.UpdateEnable, onceward.PoolChange{Resource: "b", By: by}, nil)
+				if err != nil && !strings.Contains(err.Error(), "b is not disabled") { // another one was first
+					t.Errorf("%s enables: %v", by, err)
+				}
+			}
+			if err := b.Update(pool, onceward.UpdateDisable, onceward.PoolChange{Resource: "b", By: by, Reason: "at last"}, nil); err != nil {
+				t.Errorf("%s disables: %v", by, err)
+			}
+		})
+	}
+	all.Wait()
+	both := func(h onceward.PoolHealth) bool {
+		return h.Loop == onceward.PoolVersion && len(h.Disabled) == 2 && h.Disabled[0].By == "lee" && h.Disabled[1].Reason == "at last"
+	}
+	harness.Until(b, pool, onceward.QueryHealth, "this build's loop, and both decisions", both)
+	for _, h := range b.Chain(pool) {
+		if err := h.Replay(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, e := range b.History(pool, "").Events {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil { // what came after it is played again
+			b.Reset(pool, e.GetEventId())
+			break
+		}
+	}
+	harness.Until(b, pool, onceward.QueryHealth, "after a reset the same", both)
+	if err := b.Update(pool, onceward.UpdateEnable, onceward.PoolChange{Resource: "a", By: "ops"}, nil); err != nil {
+		t.Error(err)
+	}
+	if err := b.History(pool, "").Replay(); err != nil {
+		t.Error(err)
 	}
 }
