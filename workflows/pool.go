@@ -40,7 +40,7 @@ type poolSignal struct {
 // operators see and change it. It runs for ever, by continue-as-new.
 func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 	if in.Version > onceward.PoolVersion { // what is older is read, of whatever version
-		return readable("the pool's record", in.Version, onceward.PoolVersion)
+		return readable("the pool's record", in.Version, onceward.PoolVersion-1, onceward.PoolVersion)
 	}
 	p := &pool{in: in, services: in.Services, health: in.Health}
 	if err := p.register(ctx); err != nil {
