@@ -68,10 +68,12 @@ type Disabled struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// Enabled records when a route was enabled, and by whom or by what.
+// Enabled records when a route was enabled, and by whom or by what. One by an operator
+// is about every address; one by a test or an expiry about that of the entry it ended.
 type Enabled struct {
 	Resource string    `json:"resource"`
-	Model    string    `json:"model,omitempty"`
+	Model    string    `json:"model,omitempty"`    // empty: every model
+	Endpoint string    `json:"endpoint,omitempty"` // EndpointDigest; empty: wherever it is
 	At       time.Time `json:"at"`
 	By       string    `json:"by"`
 }

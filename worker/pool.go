@@ -209,7 +209,7 @@ func (s *poolSync) adopt(record onceward.PoolHealth) {
 		})
 		switch {
 		case recorded:
-		case off.Disabled.Adopted || enabledSince(record, off):
+		case off.Disabled.Adopted || s.enabledSince(record, off):
 			_ = s.router.Enable(off.Resource, off.Model) // fails only for names the router does not have
 		case !s.heard(record, off):
 			s.enqueue(off) // the report was lost, or the record was
@@ -223,9 +223,9 @@ func (s *poolSync) here(resource, endpoint string) bool {
 }
 
 // enabledSince reports whether a route was enabled after this worker convicted it.
-func enabledSince(record onceward.PoolHealth, off router.Change) bool {
+func (s *poolSync) enabledSince(record onceward.PoolHealth, off router.Change) bool {
 	return slices.ContainsFunc(record.Enabled, func(e onceward.Enabled) bool {
-		return e.Resource == off.Resource && (e.Model == off.Model || e.Model == "") && e.At.After(off.Disabled.Since)
+		return e.Resource == off.Resource && s.here(e.Resource, e.Endpoint) && (e.Model == off.Model || e.Model == "") && e.At.After(off.Disabled.Since)
 	})
 }
 

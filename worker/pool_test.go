@@ -120,9 +120,18 @@ func TestReportIsToldUntilTheRecordHasIt(t *testing.T) {
 			t.Errorf("%s: heard %v, want %v", name, got, c.heard)
 		}
 	}
-	if !enabledSince(onceward.PoolHealth{Enabled: []onceward.Enabled{{Resource: "a", At: at.Add(time.Second)}}}, found(s, at)) ||
-		enabledSince(onceward.PoolHealth{Enabled: []onceward.Enabled{{Resource: "a", Model: "m", At: at}}}, found(s, at)) {
-		t.Error("an enabling of the resource after the conviction lifts it, one from before does not")
+	for name, c := range map[string]struct {
+		enabled onceward.Enabled
+		lifts   bool
+	}{
+		"of the whole resource, later": {onceward.Enabled{Resource: "a", At: at.Add(time.Second)}, true},
+		"at this address, later":       {onceward.Enabled{Resource: "a", Model: "m", Endpoint: s.endpoint("a"), At: at.Add(time.Second)}, true},
+		"at another address, later":    {onceward.Enabled{Resource: "a", Model: "m", Endpoint: "elsewhere", At: at.Add(time.Second)}, false},
+		"no later":                     {onceward.Enabled{Resource: "a", Model: "m", At: at}, false},
+	} {
+		if got := s.enabledSince(onceward.PoolHealth{Enabled: []onceward.Enabled{c.enabled}}, found(s, at)); got != c.lifts {
+			t.Errorf("an enabling %s lifts what was found: %v, want %v", name, got, c.lifts)
+		}
 	}
 }
 

@@ -148,19 +148,16 @@ func (p *pool) expire(now time.Time) {
 func (p *pool) enable(i int, now time.Time, by string) {
 	d := p.health.Disabled[i]
 	p.health.Disabled = append(p.health.Disabled[:i:i], p.health.Disabled[i+1:]...)
-	p.enabled(onceward.Enabled{Resource: d.Resource, Model: d.Model, At: now, By: by})
+	p.enabled(onceward.Enabled{Resource: d.Resource, Model: d.Model, Endpoint: d.Endpoint, At: now, By: by})
 }
 
 // enabled puts on record that a route was enabled: reports from before do not undo it.
 func (p *pool) enabled(entry onceward.Enabled) {
 	p.touch()
-	for i, e := range p.health.Enabled {
-		if e.Resource == entry.Resource && e.Model == entry.Model {
-			p.health.Enabled[i] = entry
-			return
-		}
-	}
-	p.health.Enabled = append(p.health.Enabled, entry)
+	p.health.Enabled = slices.DeleteFunc(p.health.Enabled, func(e onceward.Enabled) bool {
+		return e.Resource == entry.Resource && e.Model == entry.Model && (e.Endpoint == entry.Endpoint || entry.Endpoint == "")
+	})
+	p.health.Enabled = latest(append(p.health.Enabled, entry), maxFindings)
 }
 
 func (p *pool) touch() {

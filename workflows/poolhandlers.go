@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -29,11 +30,14 @@ func (p *pool) register(ctx workflow.Context) error {
 		if err := c.Validate(); err != nil {
 			return err
 		}
-		if p.find(c.Resource, c.Model) >= 0 || p.suspected(c.Resource, c.Model) { // also of a route that no configuration has any more
+		if p.off(c) { // also of a route that no configuration has any more
 			return nil
 		}
 		if err := p.known(c.Resource, c.Model); err != nil {
 			return err
+		}
+		if i := p.find(c.Resource, ""); i >= 0 {
+			return fmt.Errorf("pool: %s is not disabled by itself: all of %s is, which `enable %s` ends", routeName(c.Resource, c.Model), c.Resource, c.Resource)
 		}
 		return fmt.Errorf("pool: %s is not disabled", routeName(c.Resource, c.Model))
 	}
@@ -53,15 +57,9 @@ func (p *pool) register(ctx workflow.Context) error {
 		if err := checkEnable(c); err != nil {
 			return p.health, temporal.NewNonRetryableApplicationError(err.Error(), "rejected", nil)
 		}
-		for i := p.find(c.Resource, c.Model); i >= 0; i = p.find(c.Resource, c.Model) { // at every address
-			p.enable(i, workflow.Now(ctx), c.By)
-		}
-		if p.suspected(c.Resource, c.Model) {
-			p.forget(func(f onceward.PoolFinding) bool { return f.Resource == c.Resource && f.Model == c.Model })
-			p.enabled(onceward.Enabled{Resource: c.Resource, Model: c.Model, At: workflow.Now(ctx), By: c.By})
-		}
+		p.enableAll(workflow.Now(ctx), c)
 		return p.health, nil
-	}, workflow.UpdateHandlerOptions{Validator: checkEnable, Description: `Lets attempts go to a route again: {"resource": "", "model": "", "by": "who"}; model empty is the whole resource.`})
+	}, workflow.UpdateHandlerOptions{Validator: checkEnable, Description: `Lets attempts go to a route again: {"resource": "", "model": "", "by": "who"}; model empty is the whole resource with every model.`})
 	if err != nil {
 		return fmt.Errorf("register %s: %w", onceward.UpdateEnable, err)
 	}
@@ -145,9 +143,29 @@ func (p *pool) testNow(ctx workflow.Context, c onceward.PoolChange) (*trial, err
 	return t, nil
 }
 
-// suspected reports whether a worker has found something about a route that is not
-// disabled for all.
-func (p *pool) suspected(resource, model string) bool {
-	about := func(f onceward.PoolFinding) bool { return f.Resource == resource && f.Model == model }
-	return slices.ContainsFunc(p.health.Reported, about) || slices.ContainsFunc(p.health.Alone, about)
+// about reports whether a change means a route: one of a whole resource means each of
+// its models too, in an execution that confirms.
+func (p *pool) about(c onceward.PoolChange, resource, model string) bool {
+	return resource == c.Resource && (model == c.Model || c.Model == "" && !p.inline())
+}
+
+// off reports whether there is something of a route to enable: disabled for all, or
+// found by a worker.
+func (p *pool) off(c onceward.PoolChange) bool {
+	found := func(f onceward.PoolFinding) bool { return p.about(c, f.Resource, f.Model) }
+	return slices.ContainsFunc(p.health.Disabled, func(d onceward.Disabled) bool { return p.about(c, d.Resource, d.Model) }) ||
+		slices.ContainsFunc(p.health.Reported, found) || slices.ContainsFunc(p.health.Alone, found)
+}
+
+// enableAll enables a route at every address, for an operator. Where another operator
+// held the whole resource, that alone is ended: what was found of its models before
+// has been found by somebody else.
+func (p *pool) enableAll(now time.Time, c onceward.PoolChange) {
+	held := c.Model == "" && slices.ContainsFunc(p.health.Disabled, func(d onceward.Disabled) bool {
+		return d.By != "" && d.Resource == c.Resource && d.Model == ""
+	})
+	means := func(resource, model string) bool { return p.about(c, resource, model) && (!held || model == "") }
+	p.health.Disabled = slices.DeleteFunc(p.health.Disabled, func(d onceward.Disabled) bool { return means(d.Resource, d.Model) })
+	p.forget(func(f onceward.PoolFinding) bool { return means(f.Resource, f.Model) })
+	p.enabled(onceward.Enabled{Resource: c.Resource, Model: c.Model, At: now, By: c.By})
 }

@@ -33,7 +33,8 @@ func (p *pool) takeReport(ctx workflow.Context, reports workflow.ReceiveChannel)
 		return nil
 	}
 	for _, e := range p.health.Enabled {
-		if e.Resource == r.Resource && (e.Model == r.Model || e.Model == "" && !p.inline()) && !r.At.After(e.At) {
+		here := e.Endpoint == "" || r.Endpoint == "" || e.Endpoint == r.Endpoint || p.inline()
+		if e.Resource == r.Resource && here && (e.Model == r.Model || e.Model == "" && !p.inline()) && !r.At.After(e.At) {
 			return nil
 		}
 	}
@@ -133,7 +134,7 @@ func (p *pool) acquit(now time.Time, t *trial, about func(onceward.PoolFinding) 
 		for _, list := range [][]onceward.PoolFinding{p.health.Reported, p.health.Alone} {
 			for _, f := range list {
 				if about(f) {
-					p.enabled(onceward.Enabled{Resource: f.Resource, Model: f.Model, At: now, By: "a passed test, asked for by " + t.asked})
+					p.enabled(onceward.Enabled{Resource: f.Resource, Model: f.Model, Endpoint: f.Endpoint, At: now, By: "a passed test, asked for by " + t.asked})
 				}
 			}
 		}
@@ -177,9 +178,7 @@ func (p *pool) convict(now time.Time, t *trial, about func(onceward.PoolFinding)
 		}
 		d := onceward.Disabled{
 			Resource: f.Resource, Model: f.Model, Endpoint: f.Endpoint, Class: t.result.Class, Reason: reasonOf(t.result), Since: now, Limit: limit,
-		}
-		if wait := max(t.result.RetryAfter, t.result.Class.Rule().Window); wait > 0 {
-			d.Until = now.Add(wait)
+			Until: comesBack(now, t.result),
 		}
 		if service := p.serviceOf(f.Resource, f.Model, f.Endpoint); service != nil && service.Retest.First > 0 {
 			d.NextTest = now.Add(service.Retest.First)

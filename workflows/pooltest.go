@@ -282,7 +282,9 @@ func (p *pool) failAgain(d *onceward.Disabled, now time.Time, t *trial) {
 	d.Failed++
 	if convicts(t.result) {
 		d.Class, d.Reason = t.result.Class, reasonOf(t.result)
-		if t.result.RetryAfter > 0 {
+		if !p.inline() {
+			d.Until = comesBack(now, t.result)
+		} else if t.result.RetryAfter > 0 {
 			d.Until = now.Add(t.result.RetryAfter)
 		}
 	}
@@ -292,6 +294,17 @@ func (p *pool) failAgain(d *onceward.Disabled, now time.Time, t *trial) {
 			d.NextTest = now.Add(pause)
 		}
 	}
+}
+
+// comesBack says when what a test has convicted comes back by itself: after the wait
+// that its own answer asks for, or that its class is given. Zero is never: a test has
+// to pass, or an operator to enable it. The newest test alone says it, whatever an
+// earlier one has found.
+func comesBack(now time.Time, t onceward.PoolTest) time.Time {
+	if wait := max(t.RetryAfter, t.Class.Rule().Window); wait > 0 {
+		return now.Add(wait)
+	}
+	return time.Time{}
 }
 
 // reasonOf is why a test failed: in the words of its own answer, which has none of a

@@ -80,7 +80,7 @@ func poolEnableCommand(o *options, name *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable RESOURCE[/MODEL] --by WHO",
 		Short:   "Let attempts go to a route again",
-		Long:    "Let attempts go to a resource, or to one of its models, again. Workers follow within\nseconds. Reports that are older than this do not disable it once more.",
+		Long:    "Let attempts go to one model of a resource again, or to the resource with all of its\nmodels. Where an operator has disabled the whole resource, that alone is ended. Workers\nfollow within seconds. Reports that are older than this do not disable it once more.",
 		Example: "  onceward pool enable swedencentral --by dana",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
