@@ -60,8 +60,9 @@ func (id ActionID) Key() string {
 // or look for. The zero value is no action. It is a value, safe to copy.
 type Action struct {
 	ID       ActionID  `json:"id"`
-	Key      string    `json:"key"`       // for the product's idempotency header
-	NotAfter time.Time `json:"not_after"` // the lease: the context ends then, and nothing may be sent later
+	Key      string    `json:"key"`             // for the product's idempotency header
+	NotAfter time.Time `json:"not_after"`       // the lease: the context ends then, and nothing may be sent later
+	Caller   Caller    `json:"caller,omitzero"` // for whom: of the run that proposed it first
 }
 
 // ActionState is a state of the Action workflow.

@@ -50,16 +50,23 @@ func bindArgs(t reflect.Type, raw []byte) (reflect.Value, error) {
 // once, before action id, digest and tool see the value.
 type Normalizer interface{ Normalize() }
 
-// materialDigest hashes the tool's name and the material fields of v: every
-// exported field that is not tagged incidental, at any depth.
-func materialDigest(tool string, v reflect.Value) (string, error) {
+// materialDigest hashes the tool's name, the tenant and the material fields of v:
+// every exported field that is not tagged incidental, at any depth. Without a tenant
+// bare is empty; with one it is the digest as if there were none.
+func materialDigest(tool, tenant string, v reflect.Value) (digest, bare string, err error) {
 	var b bytes.Buffer
 	b.WriteString(tool)
 	b.WriteByte('\n')
 	if err := writeMaterial(&b, v); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return DigestBytes(b.Bytes()), nil
+	digest = DigestBytes(b.Bytes())
+	if tenant == "" {
+		return digest, "", nil
+	}
+	b.WriteString("\ntenant:") // no material ends like this: it is one JSON value
+	b.WriteString(tenant)
+	return DigestBytes(b.Bytes()), digest, nil
 }
 
 func writeMaterial(b *bytes.Buffer, v reflect.Value) error {

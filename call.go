@@ -11,6 +11,7 @@ type OpenRequest struct {
 	Request json.RawMessage `json:"request"`
 	Tenant  string          `json:"tenant,omitempty"`
 	User    string          `json:"user,omitempty"`
+	Slot    time.Time       `json:"slot,omitzero"`
 	State   *ProviderState  `json:"state,omitempty"`
 }
 
@@ -83,6 +84,7 @@ type Call struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	ActionID ActionID        `json:"action_id,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
+	Bare     string          `json:"bare,omitempty"` // the digest without the tenant; empty where there is none
 	Note     string          `json:"note,omitempty"`
 	Output   *Item           `json:"output,omitempty"`
 }
@@ -93,17 +95,22 @@ type ReadInput struct {
 	Args        json.RawMessage `json:"args"`
 	MaxAttempts int             `json:"max_attempts"`
 	MaxOutput   int             `json:"max_output,omitempty"` // zero: MaxOutput
+	Caller      Caller          `json:"caller,omitzero"`
 }
 
 // ActInput is the input of Act and, with what Act adds, of the Action workflow.
 type ActInput struct {
-	ActionID ActionID        `json:"action_id"`
-	Agent    string          `json:"agent"`
-	Tool     string          `json:"tool"`
-	Digest   string          `json:"digest"`
-	Args     json.RawMessage `json:"args"`
-	CallID   string          `json:"call_id"`
-	Run      string          `json:"run"` // the workflow id of the run that proposes it
+	ActionID ActionID `json:"action_id"`
+	Agent    string   `json:"agent"`
+	Tool     string   `json:"tool"`
+	Digest   string   `json:"digest"`
+	// Bare is the digest without the tenant, in which an action of an earlier build,
+	// or of a run without a tenant, was recorded. Empty: there is no tenant.
+	Bare   string          `json:"bare,omitempty"`
+	Caller Caller          `json:"caller,omitzero"`
+	Args   json.RawMessage `json:"args"`
+	CallID string          `json:"call_id"`
+	Run    string          `json:"run"` // the workflow id of the run that proposes it
 	// RunID tells the runs of one workflow id apart. It is the same over resets,
 	// continue-as-new and workflow retries; empty in inputs of earlier builds.
 	RunID  string      `json:"run_id,omitempty"`
@@ -172,6 +179,7 @@ type ActionInput struct {
 func (in ActionInput) Begin() ActionReceipt {
 	return ActionReceipt{
 		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
+		Tenant: in.Act.Caller.Tenant,
 		Status: StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
 		Refused: in.Refused, More: in.More, VerifiedBy: in.VerifiedBy, ResolvedBy: in.ResolvedBy, Note: in.Note,
 	}

@@ -31,7 +31,7 @@ func (i Item) Encoded() int {
 // Encoded is an upper bound of what the receipt takes in a payload, in bytes.
 func (r ActionReceipt) Encoded() int {
 	n := receiptFrame
-	for _, s := range []string{string(r.ActionID), r.Agent, r.Run, r.RunID, r.Tool, r.Digest, string(r.Status), r.Ref, r.Reason, string(r.VerifiedBy), r.ResolvedBy, r.Note} {
+	for _, s := range []string{string(r.ActionID), r.Agent, r.Run, r.RunID, r.Tool, r.Digest, r.Tenant, string(r.Status), r.Ref, r.Reason, string(r.VerifiedBy), r.ResolvedBy, r.Note} {
 		n += quoted(s)
 	}
 	for _, s := range r.Refused {

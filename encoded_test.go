@@ -105,14 +105,14 @@ func TestLimitsAreResolvedOrRefused(t *testing.T) {
 
 // A newer version is told before a field that has become another type ends the run.
 func TestVersionIsReadBeforeTheRest(t *testing.T) {
-	newer := `{"version":3,"agent":{"name":"a"},"models":"m","items":"gone","plan":7}`
+	newer := `{"version":4,"agent":{"name":"a"},"models":"m","items":"gone","plan":7}`
 	var plan Plan
-	if err := json.Unmarshal([]byte(newer), &plan); err != nil || plan.Version != 3 || plan.Agent != "" {
-		t.Errorf("E35 a plan of version 3 is read as %+v (%v), want its version alone", plan, err)
+	if err := json.Unmarshal([]byte(newer), &plan); err != nil || plan.Version != 4 || plan.Agent != "" {
+		t.Errorf("E35 a plan of version 4 is read as %+v (%v), want its version alone", plan, err)
 	}
 	var start Start
-	if err := json.Unmarshal([]byte(`{"request":null,"carry":`+newer+`}`), &start); err != nil || start.Carry == nil || start.Carry.Version != 3 {
-		t.Errorf("E35 a carry of version 3 is read as %+v (%v), want its version alone", start.Carry, err)
+	if err := json.Unmarshal([]byte(`{"request":null,"carry":`+newer+`}`), &start); err != nil || start.Carry == nil || start.Carry.Version != 4 {
+		t.Errorf("E35 a carry of version 4 is read as %+v (%v), want its version alone", start.Carry, err)
 	}
 	for version := ManifestVersion - 1; version <= ManifestVersion; version++ {
 		raw, err := json.Marshal(Plan{Version: version, Agent: "a", Limits: TurnLimits{1, 2, 3}})
@@ -129,9 +129,9 @@ func TestVersionIsReadBeforeTheRest(t *testing.T) {
 		want any
 	}{
 		"E35 what a pool carries":      {`{"version":4,"pool":7,"health":"gone"}`, &PoolInput{}, &PoolInput{Version: 4}},
-		"E35 a proposal":               {`{"version":3,"policy":"gone","args":1}`, &ActInput{}, &ActInput{Version: 3}},
-		"E35 the input of an action":   {`{"act":{"version":3,"tool":7},"resolve":"gone"}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 3}}},
-		"E35 the input of a commit":    {`{"version":3,"action":"gone"}`, &CommitInput{}, &CommitInput{Version: 3}},
+		"E35 a proposal":               {`{"version":4,"policy":"gone","args":1}`, &ActInput{}, &ActInput{Version: 4}},
+		"E35 the input of an action":   {`{"act":{"version":4,"tool":7},"resolve":"gone"}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 4}}},
+		"E35 the input of a commit":    {`{"version":4,"action":"gone"}`, &CommitInput{}, &CommitInput{Version: 4}},
 		"a pool of an earlier build":   {`{"pool":"p","services":null,"health":{"version":5,"disabled":null}}`, &PoolInput{}, &PoolInput{Pool: "p", Health: PoolHealth{Version: 5}}},
 		"a pool of this one":           {`{"version":1,"pool":"p"}`, &PoolInput{}, &PoolInput{Version: 1, Pool: "p"}},
 		"an action of this one":        {`{"act":{"version":2,"tool":"t"},"commits":3}`, &ActionInput{}, &ActionInput{Act: ActInput{Version: 2, Tool: "t"}, Commits: 3}},

@@ -97,7 +97,8 @@ type ActionReceipt struct {
 	Run        string      `json:"run"`              // the workflow id of the run that started it
 	RunID      string      `json:"run_id,omitempty"` // which of the runs of that id: see ActInput.RunID
 	Tool       string      `json:"tool"`
-	Digest     string      `json:"digest"` // of tool name and material arguments
+	Digest     string      `json:"digest"`           // of tool name, material arguments and tenant
+	Tenant     string      `json:"tenant,omitempty"` // of the run that proposed it first
 	Status     ActionState `json:"status"`
 	Ref        string      `json:"ref,omitempty"`
 	Reason     string      `json:"reason,omitempty"`

@@ -7,12 +7,14 @@ import (
 
 // Start is the one argument of a run's workflow. Request is what the run is
 // about: a JSON string becomes the first message verbatim, anything else is
-// given to the model as JSON text. Tenant and User are recorded in the manifest.
-// Carry is set by continue-as-new only.
+// given to the model as JSON text. Carry is set by continue-as-new only.
 type Start struct {
 	Request json.RawMessage `json:"request"`
-	Tenant  string          `json:"tenant,omitempty"`
-	User    string          `json:"user,omitempty"`
+	// Tenant and User say for whom the run works, and Slot about which time: see
+	// Caller. They are recorded in the manifest, and tools are told.
+	Tenant string    `json:"tenant,omitempty"`
+	User   string    `json:"user,omitempty"`
+	Slot   time.Time `json:"slot,omitzero"`
 	// State names what a resource already holds and the run cannot do without.
 	State *ProviderState `json:"state,omitempty"`
 	Carry *Carry         `json:"carry,omitempty"`
@@ -74,11 +76,15 @@ type Plan struct {
 	Release       string         `json:"release"`
 	Tenant        string         `json:"tenant,omitempty"`
 	User          string         `json:"user,omitempty"`
+	Slot          time.Time      `json:"slot,omitzero"`
 	State         *ProviderState `json:"state,omitempty"`
 	Figures       bool           `json:"figures,omitempty"` // whether the attributes follow every figure, also without a change of status
 	Attributes    bool           `json:"attributes"`        // whether the namespace has the search attributes
 	Limits        TurnLimits     `json:"limits,omitzero"`   // all above zero; zero in a manifest of version 1
 }
+
+// Caller returns for whom the run works.
+func (p Plan) Caller() Caller { return Caller{Tenant: p.Tenant, User: p.User, Slot: p.Slot} }
 
 // ToolPlan is what workflow code knows of a tool.
 type ToolPlan struct {

@@ -78,7 +78,7 @@ type Bound struct {
 	Tool Tool
 	// Prepare binds the model's arguments once: what it returns is the one value
 	// that digest, ledger and tool all see.
-	Prepare func(raw json.RawMessage) (Prepared, error)
+	Prepare func(caller Caller, raw json.RawMessage) (Prepared, error)
 	// Read carries out a read tool with prepared arguments.
 	Read func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 	// Commit and Find carry out a write tool with prepared arguments.
@@ -86,11 +86,12 @@ type Bound struct {
 }
 
 // Prepared is a tool call with its arguments bound. ActionID and Digest are
-// empty for a read.
+// empty for a read. Bare is the digest without the caller's tenant, and empty where
+// there is none.
 type Prepared struct {
-	Args     json.RawMessage
-	ActionID ActionID
-	Digest   string
+	Args         json.RawMessage
+	ActionID     ActionID
+	Digest, Bare string
 }
 
 // Read declares a tool without side effects, implemented by the method
@@ -104,7 +105,7 @@ func Read[R, I, O any](spec Spec, fn func(R, context.Context, I) (O, error)) Too
 		}
 		return Bound{
 			Tool: tool,
-			Prepare: func(raw json.RawMessage) (Prepared, error) {
+			Prepare: func(_ Caller, raw json.RawMessage) (Prepared, error) {
 				_, args, err := prepare[I](raw)
 				return Prepared{Args: args}, err
 			},
@@ -144,9 +145,31 @@ func Read[R, I, O any](spec Spec, fn func(R, context.Context, I) (O, error)) Too
 // find returns Committed, Rejected, Accepted, Conflict or Absent; an error means that the
 // read itself failed. I must be a struct; fields that do not make it another
 // effect carry the tag `onceward:"incidental"`.
+//
+// Where several tenants share names, such as order numbers, use WriteFor.
 func Write[R, I any](
 	spec Spec,
 	id func(I) ActionID,
+	commit func(R, context.Context, Action, I) (Receipt, error),
+	find func(R, context.Context, Action, I) (Receipt, error),
+) Tool {
+	if id == nil {
+		return WriteFor(spec, nil, commit, find)
+	}
+	return WriteFor(spec, func(_ Caller, in I) ActionID { return id(in) }, commit, find)
+}
+
+// WriteFor is Write whose id also depends on the caller: put the tenant into the id
+// where two tenants may have the same order number, and the slot where a scheduled
+// run may do the same thing once a day. An id function that needs a slot returns ""
+// for a zero one, and the call is refused.
+//
+// An id that forgets the tenant mixes nothing up: the tenant is part of what the
+// effect is compared by, so that the second tenant is told action_conflict, without
+// a word of the first one's.
+func WriteFor[R, I any](
+	spec Spec,
+	id func(Caller, I) ActionID,
 	commit func(R, context.Context, Action, I) (Receipt, error),
 	find func(R, context.Context, Action, I) (Receipt, error),
 ) Tool {
@@ -175,16 +198,16 @@ func Write[R, I any](
 		}
 		return Bound{
 			Tool: tool,
-			Prepare: func(raw json.RawMessage) (Prepared, error) {
+			Prepare: func(caller Caller, raw json.RawMessage) (Prepared, error) {
 				in, args, err := prepare[I](raw)
 				if err != nil {
 					return Prepared{}, err
 				}
-				p := Prepared{Args: args, ActionID: id(in)}
+				p := Prepared{Args: args, ActionID: id(caller, in)}
 				if err := p.ActionID.Validate(); err != nil {
 					return Prepared{}, fmt.Errorf("these arguments name no valid action: %w", err)
 				}
-				p.Digest, err = materialDigest(spec.Name, reflect.ValueOf(in))
+				p.Digest, p.Bare, err = materialDigest(spec.Name, caller.Tenant, reflect.ValueOf(in))
 				return p, err
 			},
 			Commit: call(r, commit, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusUnknown),

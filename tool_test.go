@@ -58,7 +58,7 @@ func bound(t *testing.T, tool onceward.Tool, receiver any) onceward.Bound {
 func TestPrepareGivesOneBoundValue(t *testing.T) {
 	d := &desk{}
 	b := bound(t, charge, d)
-	p, err := b.Prepare(json.RawMessage(` {"amount": 9007199254740993, "order": "a7", "note": "late <parcel>"} `))
+	p, err := b.Prepare(onceward.Caller{}, json.RawMessage(` {"amount": 9007199254740993, "order": "a7", "note": "late <parcel>"} `))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,16 +72,61 @@ func TestPrepareGivesOneBoundValue(t *testing.T) {
 	if d.got.Amount != 9007199254740993 || d.got.Note != "late <parcel>" {
 		t.Errorf("the tool received %+v", d.got)
 	}
-	again, err := b.Prepare(p.Args)
+	again, err := b.Prepare(onceward.Caller{}, p.Args)
 	if err != nil || string(again.Args) != string(p.Args) || again.Digest != p.Digest {
 		t.Errorf("binding the bound value again gave %s (%v)", again.Args, err)
+	}
+}
+
+// Two tenants that propose one id do not mean the same effect, whatever the id says.
+func TestDigestCoversTheTenant(t *testing.T) {
+	b := bound(t, charge, &desk{})
+	prepared := func(c onceward.Caller) onceward.Prepared {
+		p, err := b.Prepare(c, json.RawMessage(`{"order":"a","amount":1,"note":"x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	nobody, acme, beta := prepared(onceward.Caller{User: "u"}), prepared(onceward.Caller{Tenant: "acme"}), prepared(onceward.Caller{Tenant: "beta"})
+	if nobody.Bare != "" || acme.Bare != nobody.Digest || beta.Bare != nobody.Digest {
+		t.Errorf("bare digests %q, %q, %q; want none without a tenant, and with one %q", nobody.Bare, acme.Bare, beta.Bare, nobody.Digest)
+	}
+	if acme.Digest == beta.Digest || acme.Digest == nobody.Digest {
+		t.Error("the tenant did not change the digest")
+	}
+	if other := prepared(onceward.Caller{Tenant: "acme", User: "somebody else", Slot: time.Unix(1, 0)}); other.Digest != acme.Digest {
+		t.Error("user or slot changed the digest: they are the id's to tell apart")
+	}
+	if acme.ActionID != beta.ActionID {
+		t.Error("an id was changed behind its function")
+	}
+}
+
+func TestIDIsMadeForTheCaller(t *testing.T) {
+	tool := onceward.WriteFor(onceward.Spec{Name: "charge"}, func(c onceward.Caller, in chargeArgs) onceward.ActionID {
+		if c.Slot.IsZero() {
+			return ""
+		}
+		return onceward.ActionID(c.Tenant + "/" + c.User + "/" + c.Slot.Format(time.DateOnly) + "/" + in.Order)
+	}, (*desk).Charge, (*desk).Find)
+	b, args := bound(t, tool, &desk{}), json.RawMessage(`{"order":"a","amount":1,"note":""}`)
+	p, err := b.Prepare(onceward.Caller{Tenant: "acme", User: "ann", Slot: time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC)}, args)
+	if err != nil || p.ActionID != "acme/ann/2026-03-04/A" {
+		t.Errorf("id %s (%v)", p.ActionID, err)
+	}
+	if _, err := b.Prepare(onceward.Caller{Tenant: "acme", User: "ann"}, args); err == nil || !strings.Contains(err.Error(), "no valid action") {
+		t.Errorf("an id that needs a slot was made without: %v", err)
+	}
+	if _, err := onceward.WriteFor[*desk, chargeArgs](onceward.Spec{Name: "w"}, nil, (*desk).Charge, (*desk).Find).Bind(&desk{}); err == nil {
+		t.Error("bound a write without an action id")
 	}
 }
 
 func TestDigestCoversTheMaterialFieldsOnly(t *testing.T) {
 	b := bound(t, charge, &desk{})
 	digest := func(raw string) string {
-		p, err := b.Prepare(json.RawMessage(raw))
+		p, err := b.Prepare(onceward.Caller{}, json.RawMessage(raw))
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
@@ -119,7 +164,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"huge":             `{"order":"` + strings.Repeat("x", onceward.MaxArguments) + `","amount":1,"note":""}`,
 		"deep":             `{"order":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
 	} {
-		if p, err := b.Prepare(json.RawMessage(raw)); err == nil {
+		if p, err := b.Prepare(onceward.Caller{}, json.RawMessage(raw)); err == nil {
 			t.Errorf("%s: bound as %.80s with id %.80s", name, p.Args, p.ActionID)
 		}
 	}
@@ -128,7 +173,7 @@ func TestPrepareRefuses(t *testing.T) {
 func TestBlankArgumentsAreAnEmptyObject(t *testing.T) {
 	b := bound(t, onceward.Read(onceward.Spec{Name: "look"}, (*desk).Look), &desk{})
 	for _, raw := range []string{"", "  ", "\n"} {
-		if _, err := b.Prepare(json.RawMessage(raw)); err != nil {
+		if _, err := b.Prepare(onceward.Caller{}, json.RawMessage(raw)); err != nil {
 			t.Errorf("blank arguments %q: %v", raw, err)
 		}
 	}

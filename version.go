@@ -8,9 +8,12 @@ import "encoding/json"
 // a newer worker.
 //
 // Manifests: 2 bounds turns (TurnLimits) and waits for the end of a cancelled
-// attempt. Runs that were opened with 1 go on as they began. An action, and what it
-// schedules, has the version of the manifest that it was proposed under; zero is that
-// of an earlier build. So it is in what a pool carries.
+// attempt. Runs that were opened with 1 go on as they began. 3 says for whom a run
+// works, and which writes a person has to approve: a worker that knew neither would
+// carry out something else. It is written at once, and only where a run needs it, see
+// Plan.Needs. An action, and what it schedules, has the version of the manifest that
+// it was proposed under; zero is that of an earlier build. So it is in what a pool
+// carries.
 //
 // Pools: 2 has a report confirmed by a test before it disables anything. An execution
 // that began with less goes on as it began until a worker of this build tells its
@@ -19,10 +22,21 @@ import "encoding/json"
 // the newest test alone says when a route comes back, enabling a resource is about all
 // that tests have disabled of it, and an enabling is about an address.
 const (
-	ManifestVersion = 2
+	ManifestVersion = 3
+	ManifestOldest  = 1 // that is read
 	CarryVersion    = 1
 	PoolVersion     = 3
 )
+
+// Needs is the version that a manifest is written as: the least whose readers
+// understand all that it says, so that a release which is taken back leaves no more
+// runs to newer workers than it must.
+func (p Plan) Needs() int {
+	if p.Caller() != (Caller{}) {
+		return 3
+	}
+	return 2
+}
 
 // UnmarshalJSON reads a plan. Of a newer version it reads the version alone: that
 // is what a workflow needs to leave the run to a newer worker, and a field that has

@@ -32,6 +32,9 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 		if errors.As(err, &missing) {
 			return onceward.ActResult{}, nil
 		}
+		if err == nil && receipt.Digest != "" && !same(receipt, in) {
+			return onceward.ActResult{}, nil // another effect of the same name is no news of this one
+		}
 		return onceward.ActResult{Pending: !receipt.Status.Final(), Receipt: receipt}, err
 	}
 	_, err := a.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -55,10 +58,8 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 		// nothing; the receipt will, and is compared then.
 		receipt.Tool, receipt.Digest = in.Tool, in.Digest
 	}
-	if receipt.Tool != in.Tool || receipt.Digest != in.Digest {
-		item := answer(in.CallID, told{Status: "action_conflict", Ref: receipt.Ref, Reason: fmt.Sprintf(
-			"action %s was proposed before with other arguments; it is %s and these arguments were not carried out", in.ActionID, receipt.Status)})
-		return onceward.ActResult{Conflict: true, Receipt: receipt, Output: &item}, nil
+	if !same(receipt, in) {
+		return conflict(receipt, in), nil
 	}
 	if in.Submit && receipt.Status == onceward.StateAccepted {
 		if receipt, err = a.submit(ctx, in, receipt); err != nil {
@@ -74,6 +75,23 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 	}
 	item := answer(in.CallID, tell(receipt, in))
 	return onceward.ActResult{Receipt: receipt, Output: &item}, nil
+}
+
+// same reports that an action is the effect that a run proposes. One that was recorded
+// without a tenant is compared in that form.
+func same(receipt onceward.ActionReceipt, in onceward.ActInput) bool {
+	return receipt.Tool == in.Tool && (receipt.Digest == in.Digest || in.Bare != "" && receipt.Digest == in.Bare)
+}
+
+// conflict answers a proposal whose id is taken by another effect. What is known to be
+// of the caller's own tenant is told; of another's, nothing of it enters this history.
+func conflict(receipt onceward.ActionReceipt, in onceward.ActInput) onceward.ActResult {
+	if memo := receipt.Agent == ""; memo || in.Caller.Tenant != receipt.Tenant { // a memo does not say the tenant
+		receipt = onceward.ActionReceipt{ActionID: in.ActionID, Status: receipt.Status}
+	}
+	item := answer(in.CallID, told{Status: "action_conflict", Ref: receipt.Ref, Reason: fmt.Sprintf(
+		"action %s was proposed before with other arguments; it is %s and these arguments were not carried out", in.ActionID, receipt.Status)})
+	return onceward.ActResult{Conflict: true, Receipt: receipt, Output: &item}
 }
 
 // submit tells the action that the model is about to hear of it as submitted, and

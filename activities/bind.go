@@ -21,7 +21,7 @@ const (
 // the model what was wrong with it. A write is never guessed from a near name. Those
 // beyond the limit, if there is one, are only named: the run answers them, and a
 // thousand answers here would not fit the result.
-func bindCalls(agent *Agent, wire []onceward.WireCall, withdrawn []string, limit int) []onceward.Call {
+func bindCalls(agent *Agent, caller onceward.Caller, wire []onceward.WireCall, withdrawn []string, limit int) []onceward.Call {
 	calls := make([]onceward.Call, 0, len(wire))
 	for i, w := range wire {
 		if limit > 0 && i >= limit {
@@ -33,12 +33,12 @@ func bindCalls(agent *Agent, wire []onceward.WireCall, withdrawn []string, limit
 			calls = append(calls, call)
 			continue
 		}
-		calls = append(calls, bindCall(agent, w, withdrawn))
+		calls = append(calls, bindCall(agent, caller, w, withdrawn))
 	}
 	return calls
 }
 
-func bindCall(agent *Agent, w onceward.WireCall, withdrawn []string) onceward.Call {
+func bindCall(agent *Agent, caller onceward.Caller, w onceward.WireCall, withdrawn []string) onceward.Call {
 	call := onceward.Call{Index: w.Index, CallID: w.CallID, Tool: w.Name}
 	refuse := func(code, format string, args ...any) onceward.Call {
 		item := onceward.CallError(w.CallID, code, fmt.Sprintf(format, args...))
@@ -77,11 +77,11 @@ func bindCall(agent *Agent, w onceward.WireCall, withdrawn []string) onceward.Ca
 			return refuse(codeInvalidArguments, "%v", err)
 		}
 	}
-	prepared, err := tool.Prepare(raw)
+	prepared, err := tool.Prepare(caller, raw)
 	if err != nil {
 		return refuse(codeInvalidArguments, "%v", err)
 	}
-	call.Args, call.ActionID, call.Digest = prepared.Args, prepared.ActionID, prepared.Digest
+	call.Args, call.ActionID, call.Digest, call.Bare = prepared.Args, prepared.ActionID, prepared.Digest, prepared.Bare
 	return call
 }
 

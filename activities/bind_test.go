@@ -61,7 +61,7 @@ func TestBindCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.wire.CallID = "call_1"
-			got := bindCalls(shopAgent(t), []onceward.WireCall{c.wire}, c.withdrawn, 0)[0]
+			got := bindCalls(shopAgent(t), onceward.Caller{}, []onceward.WireCall{c.wire}, c.withdrawn, 0)[0]
 			if got.Tool != c.tool || got.ActionID != c.id {
 				t.Errorf("tool %q, action id %q, want %q, %q", got.Tool, got.ActionID, c.tool, c.id)
 			}

@@ -19,7 +19,7 @@ func TestCallsAreBoundUpToTheLimit(t *testing.T) {
 		wire[i] = onceward.WireCall{Index: i + 1, CallID: fmt.Sprintf("call_%d", i), Name: []string{"look", "nothing"}[i%2], Arguments: `{"order":"o"}`}
 	}
 	for limit, bound := range map[int]int{0: 5, 2: 2, 5: 5, 9: 5} {
-		calls := bindCalls(shopAgent(t), wire, nil, limit)
+		calls := bindCalls(shopAgent(t), onceward.Caller{}, wire, nil, limit)
 		if len(calls) != len(wire) {
 			t.Fatalf("E26 limit %d: %d calls of %d", limit, len(calls), len(wire))
 		}
@@ -37,7 +37,7 @@ func TestCallsAreBoundUpToTheLimit(t *testing.T) {
 // The answer to a custom call is of a type of its own, and hosts pair it by that.
 func TestCustomCallBeyondTheLimitHasItsKindOfAnswer(t *testing.T) {
 	wire := []onceward.WireCall{{Index: 1, CallID: "call_1", Name: "look", Arguments: `{"order":"o"}`}, {Index: 2, CallID: "call_2", Name: "patch", Custom: true}}
-	call := bindCalls(shopAgent(t), wire, nil, 1)[1]
+	call := bindCalls(shopAgent(t), onceward.Caller{}, wire, nil, 1)[1]
 	if call.Output == nil || call.Output.Type != "custom_tool_call_output" || call.Output.CallID != "call_2" || !strings.Contains(string(call.Output.Raw), codeTooManyCalls) {
 		t.Errorf("the call is %+v, want it answered as a custom call", call)
 	}
@@ -91,10 +91,10 @@ func TestNewerManifestIsLeftToANewerWorker(t *testing.T) {
 	})
 	var application *temporal.ApplicationError
 	var f onceward.Failure
-	if !errors.As(err, &application) || application.Details(&f) != nil || !f.NotSent || !strings.Contains(f.Message, "version 3") {
+	if !errors.As(err, &application) || application.Details(&f) != nil || !f.NotSent || !strings.Contains(f.Message, "version 4") {
 		t.Errorf("E35 %v (%+v), want not_sent about version 3", err, f)
 	}
-	if _, err := env.ExecuteActivity(a.Act, onceward.ActInput{ActionID: "x/1", Version: onceward.ManifestVersion + 1}); err == nil || !strings.Contains(err.Error(), "version 3") {
+	if _, err := env.ExecuteActivity(a.Act, onceward.ActInput{ActionID: "x/1", Version: onceward.ManifestVersion + 1}); err == nil || !strings.Contains(err.Error(), "version 4") {
 		t.Errorf("E35 %v, want an error about version 3 that Temporal retries", err)
 	}
 }

@@ -82,7 +82,7 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 			if agent.Check == nil {
 				return nil
 			}
-			return agent.Check(ctx, text)
+			return agent.Check(onceward.WithCaller(ctx, manifest.Plan.Caller()), text)
 		},
 	})
 	settled := onceward.Settlement{
@@ -95,7 +95,7 @@ func (a *Activities) attempt(ctx context.Context, agent *Agent, manifest oncewar
 	if err != nil {
 		return onceward.CallResult{}, failed(a.failureOf(ctx, err), settled)
 	}
-	result := onceward.CallResult{Items: response.Items, Settled: settled, Calls: bindCalls(agent, response.Calls, in.Withdrawn, manifest.Plan.Limits.Calls)}
+	result := onceward.CallResult{Items: response.Items, Settled: settled, Calls: bindCalls(agent, manifest.Plan.Caller(), response.Calls, in.Withdrawn, manifest.Plan.Limits.Calls)}
 	result.TextItem, result.Text = placeOf(response.Text, response.Items)
 	if size, err := encodedSize(result); err != nil || size > MaxResult {
 		f := onceward.NewFailure(onceward.ClassInvalidOutput, onceward.PhaseSettled,

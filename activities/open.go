@@ -26,7 +26,12 @@ func (a *Activities) Open(_ context.Context, in onceward.OpenRequest) (onceward.
 		return onceward.Opened{}, invalidStart("request has %d bytes, at most %d", len(in.Request), MaxRequest)
 	}
 	manifest := agent.Manifest
-	manifest.Plan.Tenant, manifest.Plan.User, manifest.Plan.State = in.Tenant, in.User, in.State
+	caller := onceward.Caller{Tenant: in.Tenant, User: in.User, Slot: in.Slot.UTC()}
+	if err := caller.Validate(); err != nil {
+		return onceward.Opened{}, invalidStart("%v", err)
+	}
+	manifest.Plan.Tenant, manifest.Plan.User, manifest.Plan.Slot, manifest.Plan.State = caller.Tenant, caller.User, caller.Slot, in.State
+	manifest.Plan.Version = manifest.Plan.Needs()
 	if a.indexed != nil {
 		manifest.Plan.Attributes = a.indexed()
 	}

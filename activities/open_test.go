@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -87,5 +88,40 @@ func TestFilesStandAfterTheTextOfTheFirstMessage(t *testing.T) {
 	}
 	if text, _ := onceward.Text("user", "Read these."); string(plain.Items[1].Raw) != string(text.Raw) {
 		t.Errorf("without files the message is %s", plain.Items[1].Raw)
+	}
+}
+
+func TestOpenWritesDownForWhomARunWorks(t *testing.T) {
+	day := time.Date(2026, 3, 4, 1, 0, 0, 0, time.FixedZone("", 7200))
+	for name, c := range map[string]struct {
+		caller  onceward.Caller
+		version int
+		refused string
+	}{
+		"nobody in particular":       {version: 2},
+		"a tenant and a user":        {caller: onceward.Caller{Tenant: "acme", User: "Ünal Ğ."}, version: 3},
+		"a slot":                     {caller: onceward.Caller{Slot: day}, version: 3},
+		"as long as it may be":       {caller: onceward.Caller{Tenant: strings.Repeat("x", onceward.MaxCaller)}, version: 3},
+		"a tenant that is too long":  {caller: onceward.Caller{Tenant: strings.Repeat("x", onceward.MaxCaller+1)}, refused: "tenant has 201 bytes, at most 200"},
+		"a user of two lines":        {caller: onceward.Caller{User: "ann\nbob"}, refused: "user"},
+		"a tenant with a tab":        {caller: onceward.Caller{Tenant: "a\tb"}, refused: "tenant"},
+		"a user that turns the text": {caller: onceward.Caller{User: "ann\u202e"}, refused: "user"},
+		"a tenant that is not UTF-8": {caller: onceward.Caller{Tenant: "a\xff"}, refused: "tenant is not UTF-8"},
+		"a slot after all time":      {caller: onceward.Caller{Slot: time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)}, refused: "slot is in the year 10000"},
+	} {
+		agent := &Agent{Manifest: onceward.Manifest{Type: onceward.ItemManifest, Plan: onceward.Plan{Agent: "shop"}}}
+		a := &Activities{agents: map[string]*Agent{"shop": agent}}
+		got, err := a.Open(t.Context(), onceward.OpenRequest{Agent: "shop", Request: json.RawMessage(`"hi"`), Tenant: c.caller.Tenant, User: c.caller.User, Slot: c.caller.Slot})
+		var refused *temporal.ApplicationError
+		switch {
+		case c.refused != "":
+			if !errors.As(err, &refused) || refused.Type() != onceward.ErrorInvalidStart || !strings.Contains(refused.Message(), c.refused) {
+				t.Errorf("%s: %v, want %s with %q", name, err, onceward.ErrorInvalidStart, c.refused)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case got.Plan.Caller() != onceward.Caller{Tenant: c.caller.Tenant, User: c.caller.User, Slot: c.caller.Slot.UTC()} || got.Plan.Version != c.version:
+			t.Errorf("%s: the plan is of version %d for %+v", name, got.Plan.Version, got.Plan.Caller())
+		}
 	}
 }

@@ -73,6 +73,7 @@ func reversing(receipt onceward.ActionReceipt, report onceward.Reversal) oncewar
 	return onceward.ActionInput{
 		Act: onceward.ActInput{
 			ActionID: receipt.ActionID, Agent: receipt.Agent, Tool: receipt.Tool, Digest: receipt.Digest, Run: receipt.Run, RunID: receipt.RunID,
+			Caller: onceward.Caller{Tenant: receipt.Tenant},
 		},
 		Resolve: &onceward.Resolve{Status: onceward.StatusReversed, Ref: receipt.Ref, By: report.By, Note: report.Reason},
 		Commits: receipt.Commits, Reconciled: receipt.Reconciled, Refused: receipt.Refused, More: receipt.More,

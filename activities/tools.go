@@ -20,7 +20,7 @@ func ReadFunc(tool Tool) func(context.Context, onceward.ReadInput) (onceward.Ite
 	return func(ctx context.Context, in onceward.ReadInput) (onceward.Item, error) {
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return tool.Tool.Spec.Name })
 		defer stop()
-		out, err := tool.Read(ctx, in.Args)
+		out, err := tool.Read(onceward.WithCaller(ctx, in.Caller), in.Args)
 		if err != nil {
 			if int(activity.GetInfo(ctx).Attempt) < in.MaxAttempts && ctx.Err() == nil {
 				return onceward.Item{}, err
@@ -86,7 +86,7 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 			}
 			return onceward.CommitResult{}, err
 		}
-		ctx, cancel := context.WithDeadline(ctx, in.Action.NotAfter)
+		ctx, cancel := context.WithDeadline(onceward.WithCaller(ctx, in.Action.Caller), in.Action.NotAfter)
 		defer cancel()
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
 		defer stop()
@@ -181,7 +181,7 @@ func FindFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward.C
 		}
 		stop := beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, func() any { return in.Action.ID })
 		defer stop()
-		found, err := tool.Find(ctx, in.Action, in.Args)
+		found, err := tool.Find(onceward.WithCaller(ctx, in.Action.Caller), in.Action, in.Args)
 		if reset := wasReset(ctx, in); reset != "" {
 			// The Action has to hear of it also from a read that failed.
 			if err != nil {

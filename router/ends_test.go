@@ -34,7 +34,7 @@ func TestEndsOfStreamsAreKnownByWhatTheySay(t *testing.T) {
 		"E07 response.done with an error beside":                {events: []string{strings.Replace(named("response.done"), "{", `{"error":{"code":"server_error","message":"boom"},`, 1)}, class: onceward.ClassServerError},
 		"E07 response.completed in capitals":                    {events: []string{done(0, callItem), named("Response.Completed")}, calls: 1},
 		"E07 response.failed in capitals":                       {events: []string{`{"type":"RESPONSE.FAILED","response":{"status":"failed","error":{"code":"server_error","message":"boom"}}}`}, class: onceward.ClassServerError},
-		"E07 response.canceled as others spell it":              {events: []string{`{"type":"response.canceled","response":{"status":"canceled","output":[` + callItem + `]}}`, ends(whole(callItem, used10))}, class: bad},
+		"E07 response.canceled as others spell it":              {events: []string{`{"type":"response.canceled","response":{"status":"canceled","output":[` + callItem + `]}}`, ends(whole(callItem, used10))}, class: onceward.ClassServerError},
 		"E07 response.error":                                    {events: []string{done(0, callItem), `{"type":"response.error","error":{"code":"server_error","message":"boom"}}`, ends(whole(callItem, used10))}, class: onceward.ClassServerError},
 		"E07 an end nobody knows":                               {events: []string{done(0, callItem), named("response.over")}, class: lost, tells: "without a terminal one"},
 		"E16 an empty message that the end does not have":       {events: after(ends(whole(callItem, used10))), calls: 1},

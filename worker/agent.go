@@ -60,6 +60,7 @@ func resolve(cfg Config, agent onceward.Agent, receiver any) (*activities.Agent,
 	if out.Manifest.Plan.Requirements, err = requirements(cfg, task, agent); err != nil {
 		mistakes = append(mistakes, err)
 	}
+	out.Manifest.Plan.Version = out.Manifest.Plan.Needs()
 	if len(mistakes) == 0 {
 		mistakes = append(mistakes, checkSize(out.Manifest))
 	}
@@ -68,7 +69,7 @@ func resolve(cfg Config, agent onceward.Agent, receiver any) (*activities.Agent,
 
 func plan(cfg Config, agent string, task config.Task) onceward.Plan {
 	return onceward.Plan{
-		Version: onceward.ManifestVersion, Agent: agent, Task: task.Name,
+		Agent: agent, Task: task.Name,
 		Models:    append([]string{task.Model}, task.FallbackModels...),
 		Resources: task.Resources, Budget: task.Budget, Timeouts: task.Timeouts, Degraded: task.Degraded,
 		CrossBoundary: cfg.Pool.CrossBoundary, Affinity: cfg.Pool.Affinity, Figures: true,

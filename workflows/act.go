@@ -126,7 +126,7 @@ func (r *Run) tool(name string) onceward.ToolPlan {
 // for a person.
 func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (onceward.Item, onceward.Outcome, string) {
 	input := onceward.ActInput{
-		ActionID: call.ActionID, Agent: r.plan.Agent, Tool: call.Tool, Digest: call.Digest, Args: call.Args, CallID: call.CallID,
+		ActionID: call.ActionID, Agent: r.plan.Agent, Tool: call.Tool, Digest: call.Digest, Bare: call.Bare, Caller: r.plan.Caller(), Args: call.Args, CallID: call.CallID,
 		Run: workflow.GetInfo(ctx).WorkflowExecution.ID, RunID: r.runID, Policy: r.tool(call.Tool).Write, Repeated: r.proposed(call.ActionID),
 		Version: r.plan.Version,
 	}
@@ -150,7 +150,7 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 		if !result.Pending {
 			r.resumed(ctx)
 			r.withdraw(call.Tool, result)
-			if result.Receipt.Status == onceward.StateAccepted && !workflow.Now(ctx).Before(r.deadline()) {
+			if result.Receipt.Status == onceward.StateAccepted && !result.Conflict && !workflow.Now(ctx).Before(r.deadline()) {
 				return *result.Output, onceward.OutcomeResultDelayed, fmt.Sprintf("the deadline passed, and %s was submitted", call.ActionID)
 			}
 			return *result.Output, "", ""

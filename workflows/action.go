@@ -245,7 +245,7 @@ func neverStarted(err error) (string, bool) {
 }
 
 func (a *action) describe(notAfter time.Time) onceward.Action {
-	return onceward.Action{ID: a.in.ActionID, Key: a.in.ActionID.Key(), NotAfter: notAfter}
+	return onceward.Action{ID: a.in.ActionID, Key: a.in.ActionID.Key(), NotAfter: notAfter, Caller: a.in.Caller}
 }
 
 // adopt moves to the state that a commit's receipt names.

@@ -45,7 +45,7 @@ type poolSignal struct {
 // operators see and change it. It runs for ever, by continue-as-new.
 func Pool(ctx workflow.Context, in onceward.PoolInput) error {
 	if in.Version > onceward.PoolVersion { // what is older is read, of whatever version
-		return readable("the pool's record", in.Version, onceward.PoolVersion)
+		return readable("the pool's record", in.Version, 0, onceward.PoolVersion)
 	}
 	p := &pool{in: in, services: in.Services, health: in.Health}
 	p.health.Loop = in.Version

@@ -141,7 +141,7 @@ func (r *Run) startRead(ctx workflow.Context, turn int, call onceward.Call) work
 		Summary:             onceward.Summary(fmt.Sprintf("turn %d · %s", turn, call.Tool)),
 	})
 	return workflow.ExecuteActivity(options, onceward.ReadActivity(r.plan.Agent, call.Tool),
-		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts, MaxOutput: tool.MaxOutput})
+		onceward.ReadInput{CallID: call.CallID, Args: call.Args, MaxAttempts: attempts, MaxOutput: tool.MaxOutput, Caller: r.plan.Caller()})
 }
 
 // again waits before a read is asked of another worker, and reports whether it is:

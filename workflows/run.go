@@ -69,7 +69,7 @@ func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, 
 	if err != nil {
 		return nil, err
 	}
-	if err := readable("the run's manifest", opened.Plan.Version, onceward.ManifestVersion); err != nil {
+	if err := readable("the run's manifest", opened.Plan.Version, onceward.ManifestOldest, onceward.ManifestVersion); err != nil {
 		return nil, err
 	}
 	r.plan = opened.Plan
@@ -83,7 +83,7 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 		return onceward.Opened{}, temporal.NewNonRetryableApplicationError(
 			fmt.Sprintf("the workflow id %s is that of an action, which the run could then not propose: give the run another", id), onceward.ErrorInvalidStart, nil)
 	}
-	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, State: in.State}
+	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, Slot: slot(ctx, in), State: in.State}
 	// Disconnected: a run that is cancelled before it begins ends with a Result too.
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	for begun := workflow.Now(ctx); ; {
@@ -109,12 +109,25 @@ func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start
 	}
 }
 
+// scheduledFor is the attribute by which a Temporal schedule tells a workflow which of
+// its times it is about; a backfill names a time long past.
+var scheduledFor = temporal.NewSearchAttributeKeyTime("TemporalScheduledStartTime")
+
+// slot is the time that a run is about: what its starter says, else its schedule.
+func slot(ctx workflow.Context, in onceward.Start) time.Time {
+	if !in.Slot.IsZero() {
+		return in.Slot
+	}
+	at, _ := workflow.GetTypedSearchAttributes(ctx).GetTime(scheduledFor)
+	return at
+}
+
 // resume takes over what the execution before has carried.
 func (r *Run) resume(c onceward.Carry) error {
-	if err := readable("what the execution before has carried", c.Version, onceward.CarryVersion); err != nil {
+	if err := readable("what the execution before has carried", c.Version, onceward.CarryVersion-1, onceward.CarryVersion); err != nil {
 		return err
 	}
-	if err := readable("the run's manifest", c.Plan.Version, onceward.ManifestVersion); err != nil {
+	if err := readable("the run's manifest", c.Plan.Version, onceward.ManifestOldest, onceward.ManifestVersion); err != nil {
 		return err
 	}
 	understandRepair(c.Repair)

@@ -14,16 +14,16 @@ import (
 // began: its history holds other commands.
 const bounded = 2
 
-// readable refuses what is older than the version before this release's. What is
-// newer fails the workflow task instead: the run is not at fault, and waits for a
-// worker of that release.
-func readable(what string, version, current int) error {
-	if version > current {
-		leaveToNewer(what, fmt.Sprintf("version %d, and this one reads %d and %d", version, current-1, current))
+// readable refuses what is older than this release reads. What is newer fails the
+// workflow task instead: the run is not at fault, and waits for a worker of that
+// release.
+func readable(what string, version, oldest, newest int) error {
+	if version > newest {
+		leaveToNewer(what, fmt.Sprintf("version %d, and this one reads %d to %d", version, oldest, newest))
 	}
-	if version < current-1 {
+	if version < oldest {
 		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("%s has version %d, this release reads %d and %d: finish such runs with the release that began them", what, version, current-1, current), onceward.ErrorInvalidStart, nil)
+			fmt.Sprintf("%s has version %d, this release reads %d to %d: finish such runs with the release that began them", what, version, oldest, newest), onceward.ErrorInvalidStart, nil)
 	}
 	return nil
 }

@@ -24,4 +24,4 @@
 // time is linear in them. All functions are safe for concurrent use.
 package classify
 
-//go:generate go run ./internal/gendocs -out ../../docs/failures.md
+//go:generate go run ../../scripts/gendocs -out ../../docs/failures.md

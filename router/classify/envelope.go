@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/onceward/onceward/router/page"
 	"github.com/onceward/onceward/router/waits"
 )
 
@@ -33,6 +34,7 @@ type envelope struct {
 	waits     waits.Fields // what headers and body say of waits
 
 	jsonBody, page, plain bool // what the body is made of
+	markup                bool // a page, or XML
 	empty                 bool // nothing but white space
 	sse                   bool
 	broken, cut           bool
@@ -59,7 +61,8 @@ func read(in Input) *envelope {
 	if e.transport == "" {
 		e.transport = HTTP
 	}
-	e.readBody(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(clipBytes(in.Body, MaxBody)), []byte("\xef\xbb\xbf"))))
+	body := page.UTF8(clipBytes(in.Body, MaxBody))
+	e.readBody(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(body), []byte("\xef\xbb\xbf"))))
 	if in.Err != nil {
 		e.plain, e.readErr = true, true
 		e.addText(in.Err.Error())
@@ -92,11 +95,12 @@ func (e *envelope) readBody(b []byte) {
 	case len(b) == 0:
 		e.empty = true
 	case b[0] == '<':
-		if e.page = isPage(b); !e.page {
+		e.markup, e.page = true, page.Begins(b) || isPage(string(b))
+		if !e.page {
 			e.plain = true
 			e.addElements(b)
 		}
-		e.addText(withoutTags(string(b)))
+		e.addText(page.Words(string(b)))
 	case isSSE(b):
 		e.sse = true
 		e.readFrames(b)
@@ -104,8 +108,10 @@ func (e *envelope) readBody(b []byte) {
 		e.jsonBody = true
 		e.walkJSON(b, 0)
 		e.idLocated = locatesID(b)
+	case e.transport != Connection && page.Opaque(b):
+		e.plain, e.page = true, true
 	default:
-		e.plain, e.page = true, isPage(b)
+		e.plain = true
 		e.addMessage(string(b), 0)
 	}
 }
@@ -151,8 +157,8 @@ func (e *envelope) readFrame(event string, data []byte) {
 		e.jsonBody = true
 		e.walkJSON(data, 0)
 	} else {
-		e.page = e.page || isPage(data)
-		e.addMessage(withoutTags(string(data)), 0)
+		e.page = e.page || page.Begins(data) || isPage(string(data))
+		e.addMessage(page.Words(string(data)), 0)
 	}
 	if event == "error" || e.typ == "error" {
 		e.hasError = true

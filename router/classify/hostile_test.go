@@ -68,7 +68,7 @@ func callerWords() map[string][]string {
 	for i := range table().rules {
 		r := table().rules[i]
 		under := wordings()[r.words]
-		if r.effect() == onceward.EffectNone || under == nil {
+		if r.failure().StateEffect == onceward.EffectNone || under == nil {
 			continue
 		}
 		for _, w := range slices.Concat(under.lists["says"], under.lists["code"]) {

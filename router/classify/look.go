@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,32 +22,63 @@ func refusesForm(text string) bool {
 var (
 	braces     = regexp.MustCompile(`\{[^\n]*\}`) // JSON is quoted whole
 	apostrophe = regexp.MustCompile(`(\w)'(\w)`)
+	quoted     = regexp.MustCompile(`'[^'\n]*'`)
 	// What a refusal repeats: quotes, addresses, what follows a colon to the end of its
 	// sentence, and names. A quote that never closes takes the rest of the line along.
 	repeated = regexp.MustCompile(`'[^'\n]*(?:'|\n)|\w+://\S*|(?:failed to|unable to|while) download[^\n]*|:(?:[^.\n]|\.\S)*|\w*[_\-./]\w[\w./\-]*`)
 )
 
-// lookAgain decides on what the text itself states where a verdict that touches
-// health rests on words alone, and the words refuse the form of the request.
-func (e *envelope) lookAgain(first *rule) *rule {
-	effect := first.effect()
-	wordy := first.onWords() && !e.coded[first.number] && e.transport != Connection && !e.readErr
-	refusal := e.status < 300 || slices.Contains([]int{400, 404, 413, 422, 500}, e.status)
-	if effect == onceward.EffectNone || !wordy || !refusal || !e.says(table().forms) {
-		return first
-	}
-	again := *e
-	again.text = apostrophe.ReplaceAll(braces.ReplaceAll(e.text, nil), []byte("$1$2"))
-	again.text = repeated.ReplaceAllFunc(again.text, func(m []byte) []byte {
-		if m[len(m)-1] == '\n' {
-			return []byte("\n")
+// unquoted is a text without what it quotes. The keys and values of pairs stay: such a
+// value is the message of somebody behind.
+func unquoted(text []byte) (out []byte) {
+	from := 0
+	for _, at := range quoted.FindAllIndex(text, -1) {
+		key, value := bytes.HasPrefix(text[at[1]:], []byte(":")), bytes.HasSuffix(bytes.TrimRight(text[:at[0]], " "), []byte("':"))
+		if !key && !value {
+			out = append(append(out, text[from:at[0]]...), " - "...)
+			from = at[1]
 		}
-		return []byte(" - ")
-	})
+	}
+	return append(out, text[from:]...)
+}
+
+// without is the envelope with less of its text.
+func (e *envelope) without(cut func([]byte) []byte) *envelope {
+	again := *e
+	again.text = cut(apostrophe.ReplaceAll(e.text, []byte("$1$2")))
 	again.said = make([]bool, len(e.said))
 	table().find(again.text, again.said)
-	r := again.decide()
-	if e.status < 500 && !r.onWords() && r.effect() != onceward.EffectNone || r.class == onceward.ClassUnknown {
+	return &again
+}
+
+// lookAgain decides on what the text itself states where a verdict rests on words
+// alone and matters beyond the attempt: it touches health, and the words refuse the
+// form of the request; or it would end the run, and the status says that somebody
+// else is at fault.
+func (e *envelope) lookAgain(first *rule) *rule {
+	wordy := first.onWords() && !e.coded[first.number] && e.transport != Connection && !e.readErr
+	if !wordy {
+		return first
+	}
+	f := first.failure()
+	if effect := f.StateEffect; effect == onceward.EffectNone {
+		if owner := e.status >= 500 || slices.Contains([]int{401, 402, 429}, e.status); owner && !f.FallbackEligible {
+			return e.without(unquoted).decide()
+		}
+		return first
+	}
+	if refusal := e.status < 300 || slices.Contains([]int{400, 404, 413, 422, 500}, e.status); !refusal || !e.says(table().forms) {
+		return first
+	}
+	r := e.without(func(text []byte) []byte {
+		return repeated.ReplaceAllFunc(braces.ReplaceAll(text, nil), func(m []byte) []byte {
+			if m[len(m)-1] == '\n' {
+				return []byte("\n")
+			}
+			return []byte(" - ")
+		})
+	}).decide()
+	if e.status < 500 && !r.onWords() && r.failure().StateEffect != onceward.EffectNone || r.class == onceward.ClassUnknown {
 		return refusedForm // the status alone is no verdict where the text says what was wrong
 	}
 	return r

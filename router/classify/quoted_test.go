@@ -22,6 +22,27 @@ func errorBody(t *testing.T, code, message string) []byte {
 	return b
 }
 
+// A status that names somebody else's fault is believed over words that it quotes; words
+// of its own, or of the host behind a gateway, still count.
+func TestQuotedWordsDoNotEndARun(t *testing.T) {
+	for _, status := range []int{401, 402, 429, 500, 502, 503, 529} {
+		bare := Classify(Input{Status: status, Body: []byte(`{"error":{"message":"it failed"}}`)})
+		for _, words := range []string{"violates our usage policies", "No tool output found for function call call_1", "The response was filtered due to the prompt triggering content management policy"} {
+			for _, form := range []string{"Internal error while processing: '%s'", `upstream error for prompt: \"%s\"`, "failed to handle “%s” in time", "cannot serve `%s`"} {
+				body := fmt.Sprintf(`{"error":{"message":"`+form+`"}}`, words)
+				if f := Classify(Input{Status: status, Body: []byte(body)}); f.Class != bare.Class || !f.FallbackEligible {
+					t.Errorf("%d %s: %s fallback %v, want %s", status, body, f.Class, f.FallbackEligible, bare.Class)
+				}
+			}
+			for _, body := range []string{fmt.Sprintf(`{"error":{"message":%q}}`, words), fmt.Sprintf(`{"error":{"message":"Error code: 400 - {'error': {'message': '%s'}}"}}`, words)} {
+				if f := Classify(Input{Status: status, Body: []byte(body)}); status >= 500 && f.Class == bare.Class {
+					t.Errorf("%d %s: %s, want what it says", status, body, f.Class)
+				}
+			}
+		}
+	}
+}
+
 func TestQuotedWordsOfTheCallerAreNoVerdictOnTheResource(t *testing.T) {
 	for _, c := range []struct{ code, message string }{
 		{"invalid_value", "Invalid value: 'overdue'. Supported values are: 'open', 'closed'."},

@@ -116,13 +116,13 @@ func (r *rule) hit(e *envelope, text bool) bool {
 // onWords reports whether the rule asks for words of the message.
 func (r *rule) onWords() bool { return len(r.anyIDs)+len(r.allIDs) > 0 }
 
-// effect is what a verdict by the rule does to the resource's health.
-func (r *rule) effect() onceward.StateEffect {
+// failure is a verdict by the rule alone.
+func (r *rule) failure() *onceward.Failure {
 	f := onceward.NewFailure(r.class, "", "")
 	for _, over := range r.over {
 		over(f)
 	}
-	return f.StateEffect
+	return f
 }
 
 // says reports whether one of the phrases was there.

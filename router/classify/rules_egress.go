@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/router/page"
 )
 
 // proxyRefusal stands for headers that only a proxy on our own way out sends.
@@ -34,17 +35,27 @@ var egressRules = []rule{
 // wireOnly holds where the words are those of our own side of the connection.
 func wireOnly(e *envelope) bool { return e.status == 0 || e.readErr || e.transport == Connection }
 
+// refused holds for a 4xx that says of the request alone that it was refused.
+func (e *envelope) refused() bool {
+	switch e.status {
+	case 401, 402, 403, 404, 407, 408, 413, 414, 429, 431:
+		return false
+	}
+	return e.status >= 400 && e.status < 500
+}
+
+// silent holds for an answer that says no more than its status does, or in the
+// mark-up of another API.
+func (e *envelope) silent() bool {
+	bare := e.codeCount == 0 && e.status != http.StatusConflict && e.status != http.StatusLocked && page.StatusName(string(e.text))
+	return e.refused() && e.transport != Connection && (e.markup || bare)
+}
+
 // pageRules are about a page where the API's answer was due: it says nothing about
 // the request. What 401, 402, 403 and the statuses of load mean is left to them.
 var pageRules = []rule{
 	{class: onceward.ClassRequestTooLarge, words: "too large", when: func(e *envelope) bool { return e.page && e.status == 400 }},
-	{class: onceward.ClassEndpointMisconfigured, when: func(e *envelope) bool {
-		switch e.status {
-		case 401, 402, 403, 404, 407, 408, 413, 414, 429, 431:
-			return false
-		}
-		return e.page && e.status >= 400 && e.status < 500
-	}},
+	{class: onceward.ClassEndpointMisconfigured, when: func(e *envelope) bool { return e.page && e.refused() }},
 	// What a firewall, or the server in front, says without mark-up.
 	{class: onceward.ClassEndpointMisconfigured, words: "invalid hostname", when: func(e *envelope) bool {
 		return e.plain && !e.jsonBody && e.transport != Connection && e.status >= 400 && e.status < 500 && (e.status < 401 || e.status > 403) && e.status != 429

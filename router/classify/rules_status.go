@@ -6,6 +6,7 @@ import "github.com/onceward/onceward"
 // alone never makes a 400 anybody's fault but the request's.
 var statusRules = []rule{
 	{class: onceward.ClassEndpointMisconfigured, when: between(300, 399)},
+	{class: onceward.ClassEndpointMisconfigured, when: (*envelope).silent},
 	{class: onceward.ClassAuthentication, when: is(401)},
 	{class: onceward.ClassBilling, when: is(402)},
 	{class: onceward.ClassPermission, when: is(403)},

@@ -69,7 +69,7 @@ func (e *envelope) onErrorString(p place, key, v string, level int) {
 			e.typ = lowered(v)
 		}
 		if p == root && key == "status" {
-			e.respStatus = lowered(v)
+			e.respStatus = strings.Replace(lowered(v), "canceled", "cancelled", 1)
 		}
 		e.addCode(v)
 		if key == "reason" && strings.Contains(v, " ") {

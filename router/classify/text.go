@@ -1,11 +1,11 @@
 package classify
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/onceward/onceward/router/page"
 	"github.com/onceward/onceward/router/waits"
 )
 
@@ -13,9 +13,9 @@ import (
 // paste the upstream's body into their own message.
 func (e *envelope) addMessage(text string, level int) {
 	e.addExceptions(text)
-	if isPage([]byte(text)) {
+	if isPage(text) {
 		e.page = true
-		text = withoutTags(text)
+		text = page.Words(text)
 	}
 	if at := nestedJSON.FindStringIndex(text); at != nil && level < maxLevel {
 		// After a refusal of the request's form it is the caller's own JSON.
@@ -146,23 +146,10 @@ func (e *envelope) hitCode(key string) {
 	}
 }
 
-// isPage tells a page, whatever stands before it, from other mark-up and from texts
-// that merely begin with "<400> ...".
-func isPage(b []byte) bool {
-	head := bytes.ToLower(clipBytes(b, 1024))
-	for _, tag := range []string{"<html", "<!doctype html", "<head>", "<body", "<title>", "<center>", "<h1>"} {
-		if at := bytes.Index(head, []byte(tag)); at >= 0 {
-			return head[0] == '<' || !refusesForm(string(head[:at]))
-		}
-	}
-	return false
-}
-
-var markup = regexp.MustCompile(`(?is)<script.*?(?:</script|\z)|<style.*?(?:</style|\z)|<!--.*?(?:-->|\z)|<[^>]*>?`)
-
-// withoutTags are the words of a page without its tags, scripts and styles.
-func withoutTags(s string) string {
-	return markup.ReplaceAllString(s, " ")
+// isPage tells a page, whatever stands before it, from a text that repeats one.
+func isPage(text string) bool {
+	at := page.Within(text)
+	return at >= 0 && (text[0] == '<' || !refusesForm(strings.ToLower(text[:at])))
 }
 
 func clipBytes(b []byte, n int) []byte { return b[:min(len(b), n)] }

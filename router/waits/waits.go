@@ -34,9 +34,23 @@ var waitName = regexp.MustCompile(`retry(?:after|delay|in)|reset(?:s?(?:at|in|af
 func (f *Fields) Add(name, value string) {
 	if len(name) > 2 && len(name) <= 64 && len(value) <= 256 && len(*f) < maxFields {
 		if key := Key(name); waitName.MatchString(key) {
-			*f = append(*f, field{key, strings.TrimSpace(value)})
+			for _, one := range listed(value) {
+				*f = append(*f, field{key, strings.Trim(one, " \t\";")})
+			}
 		}
 	}
+}
+
+// numbers are delays that proxies on the way have added to one header; policies are
+// those of the draft's header.
+var numbers, policies = regexp.MustCompile(`^[\d.]+(?:\s*,\s*[\d.]+)+$`), regexp.MustCompile(`;\s*[rt]=\d`)
+
+// listed are the values of a field that names several.
+func listed(value string) []string {
+	if value = strings.TrimSpace(value); numbers.MatchString(value) || policies.MatchString(value) {
+		return strings.Split(value, ",")
+	}
+	return []string{value}
 }
 
 // Key is a name as it is compared: its letters and digits in lower case.
@@ -56,7 +70,7 @@ func Key(s string) string {
 func (f Fields) Longest(text []byte, now time.Time, buckets bool) time.Duration {
 	var longest, bucket time.Duration
 	for _, one := range f {
-		if !strings.Contains(one.name, "ratelimit") {
+		if !one.ofBucket() {
 			longest = longer(longest, waitOf(one.name, one.value, now))
 		}
 	}
@@ -65,11 +79,22 @@ func (f Fields) Longest(text []byte, now time.Time, buckets bool) time.Duration 
 		if !buckets {
 			break
 		}
-		if d, left := f.bucket(one, now); left == "0" || left == "" && longest == 0 {
+		if d, left := f.bucket(one, now); used(left) || left == "" && longest == 0 {
 			bucket = longer(bucket, d)
 		}
 	}
 	return longer(longest, bucket)
+}
+
+// ofBucket reports whether a field is of a bucket, and no request to wait.
+func (one field) ofBucket() bool {
+	return strings.Contains(one.name, "ratelimit") && !strings.Contains(one.name, "retryafter")
+}
+
+// used reports whether nothing remains of a bucket.
+func used(left string) bool {
+	n, err := strconv.ParseFloat(left, 64)
+	return err == nil && n <= 0
 }
 
 func longer(a, b time.Duration) time.Duration {
@@ -87,7 +112,7 @@ var structuredReset, structuredLeft = regexp.MustCompile(`\b(?:reset|t)=(\d+)`),
 // ratelimit-reset and ratelimit, with what remains in that bucket.
 func (f Fields) bucket(of field, now time.Time) (d time.Duration, left string) {
 	switch {
-	case !strings.Contains(of.name, "ratelimit"):
+	case !of.ofBucket():
 		return 0, "?"
 	case strings.Contains(of.name, "reset"):
 		rest := strings.Replace(of.name, "reset", "remaining", 1)
@@ -110,6 +135,7 @@ func (f Fields) bucket(of field, now time.Time) (d time.Duration, left string) {
 // waitOf reads a value: a number in the unit that the name ends in, an epoch in
 // seconds or milliseconds, a date, or a duration such as 1m26.4s.
 func waitOf(name, v string, now time.Time) time.Duration {
+	v = strings.TrimPrefix(v, "+")
 	if strings.Trim(v, "0123456789.") == "" { // 1e3 and 0x10 are no delays that a header may name
 		n, err := strconv.ParseFloat(v, 64)
 		unit := time.Second
@@ -126,7 +152,7 @@ func waitOf(name, v string, now time.Time) time.Duration {
 		}
 		return time.Duration(min(n*float64(unit), math.MaxInt64/2))
 	}
-	for _, layout := range []string{http.TimeFormat, time.RFC850, time.ANSIC, time.RFC3339, "2006-01-02T15:04:05"} {
+	for _, layout := range []string{http.TimeFormat, time.RFC850, time.ANSIC, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
 		if t, err := time.Parse(layout, v); err == nil {
 			return t.Sub(now)
 		}
@@ -145,8 +171,10 @@ var (
 	oneSpan   = regexp.MustCompile(`(\d+(?:\.\d+)?) ?(m(?:illi)?s|[a-z])`)
 	// "try again in 1m26.4s", "retry after 12 seconds", "wait 20 minutes", "'retrydelay': '34s'", "resets in 3 hours".
 	saidSpan = regexp.MustCompile(`^(?:again|retry(?:ing)?|resets?|available|wait(?:ing)?|replenished)(?:ing|[ _-]?(?:after|delay)'?)?(?: your request)?` +
-		`(?: again)?(?: (?:after|in|for|at least|about|within))*[ :='~]{1,3}((?:` + span + `(?:\b|\d)[ ,]*(?:and )?)+|(?:\d+(?:\.\d+)?[hms])+)`)
-	saidDate = regexp.MustCompile(`^(?:access|resets?|again|available|retry)(?: again)?(?: on| at| after| until)* ` +
+		`(?: again)?(?: (?:after|in|for|at least|about|within))*[ :='~]{1,3}((?:\d+(?:\.\d+)?[hms]){2,}|(?:` + span + `\b[ ,]*(?:and )?)+)`)
+	// "retry_after: 45", where nothing names a unit.
+	saidSeconds = regexp.MustCompile(`^retry[ _-]?after'?[ :=']{1,3}(\d{1,7}(?:\.\d+)?)'?(?:[^\w.%-]|\.\W|\.?$)`)
+	saidDate    = regexp.MustCompile(`^(?:access|resets?|again|available|retry)(?: again)?(?: on| at| after| until)* ` +
 		`(\d{4}-\d\d-\d\d)(?:[t ]| at )?(\d\d:\d\d(?::\d\d)?)?`)
 )
 
@@ -181,6 +209,8 @@ func proseWait(text []byte, now time.Time) (longest time.Duration) {
 			rest = rest[at+len(word):]
 			if m := saidSpan.FindSubmatch(near); m != nil {
 				longest = longer(longest, spanOf(string(m[1])))
+			} else if m := saidSeconds.FindSubmatch(near); m != nil {
+				longest = longer(longest, spanOf(string(m[1])+"s"))
 			} else if m := saidDate.FindSubmatch(near); m != nil {
 				clock := string(append(m[2], "00:00"[min(len(m[2]), 5):]...))[:5]
 				if t, err := time.Parse("2006-01-02 15:04", string(m[1])+" "+clock); err == nil {
