@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 type poolPlay struct {
 	t      *testing.T
 	env    *testsuite.TestWorkflowEnvironment
+	mu     sync.Mutex // of inputs and at
 	inputs []onceward.TestInput
 	at     []time.Time
 	answer func(n int, in onceward.TestInput) (onceward.PoolTest, error)
@@ -37,8 +39,11 @@ func newPoolPlay(t *testing.T, answer func(n int, in onceward.TestInput) (oncewa
 	p.begun = p.env.Now()
 	p.input = onceward.PoolInput{Version: onceward.PoolVersion, Pool: "shared", Services: []onceward.PoolRoutes{service("one", "here")}}
 	p.env.RegisterActivityWithOptions(func(_ context.Context, in onceward.TestInput) (onceward.PoolTest, error) {
+		p.mu.Lock() // tests of two routes run side by side
 		p.inputs, p.at = append(p.inputs, in), append(p.at, p.env.Now())
-		return p.answer(len(p.inputs), in)
+		n := len(p.inputs)
+		p.mu.Unlock()
+		return p.answer(n, in)
 	}, activity.RegisterOptions{Name: onceward.ActivityTestResource})
 	return p
 }
