@@ -18,8 +18,9 @@ func (e *envelope) addMessage(text string, level int) {
 		text = page.Words(text)
 	}
 	if at := nestedJSON.FindStringIndex(text); at != nil && level < maxLevel {
-		// After a refusal of the request's form it is the caller's own JSON.
-		if before := text[:at[0]]; !refusesForm(strings.ToLower(before[max(len(before)-256, 0):])) {
+		// After a refusal of the request's form, or "while processing:", it is the caller's own JSON.
+		before := text[:at[0]]
+		if end := strings.ToLower(before[max(len(before)-256, 0):]); !refusesForm(end) && !(others(e.httpStatus) && ofCaller.MatchString(end)) {
 			e.addText(before)
 			if e.walkJSON([]byte(text[at[0]:]), level+1) {
 				return
