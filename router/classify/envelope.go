@@ -41,10 +41,10 @@ type envelope struct {
 	readErr               bool // our own reading of the answer failed
 	filtered              bool // a content filter says that it took something out
 
-	typ, object, respStatus, reason string
-	inResponse                      bool
-	hasError, nullError             bool
-	nullBody, emptyObject           bool
+	typ, object, respStatus, end string
+	inResponse                   bool
+	hasError, nullError          bool
+	nullBody, emptyObject        bool
 
 	// what an answer holds
 	outputKey, contentKey, choicesKey bool
@@ -206,8 +206,8 @@ func (e *envelope) summary(in Input) string {
 		return "empty body"
 	case e.nullBody:
 		return "null"
-	case e.reason != "":
-		return e.reason
+	case e.end != "":
+		return "the answer ended with " + e.end
 	}
 	return strings.ToValidUTF8(string(clipBytes(bytes.TrimSpace(in.Body), 200)), "?")
 }
