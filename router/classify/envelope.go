@@ -26,6 +26,7 @@ type envelope struct {
 	coded     []bool // by number of a rule: one of its codes was there
 	said      []bool // by number of a phrase: it was there
 	codeCount int    // how many codes were there at all, known or not
+	named     bool   // one of them is more than the number or the name of a status
 	text      []byte // what the messages say, folded, each ended by a line break
 	first     string // the first message, as it was written
 	param     string

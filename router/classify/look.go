@@ -77,24 +77,15 @@ func (e *envelope) blamesOthers() bool {
 
 // lookAgain decides on what the text itself states where a verdict rests on words
 // alone and matters beyond the attempt: it touches health, and the words refuse the
-// form of the request; or it would end the run, and the status says that somebody
-// else is at fault.
+// form of the request; or it lays the fault on the request, and the status says that
+// somebody else is at fault.
 func (e *envelope) lookAgain(first *rule) *rule {
-	wordy := first.onWords() && !e.coded[first.number] && e.transport != Connection && !e.readErr
-	if !wordy {
+	if wordy := first.onWords() && !e.coded[first.number] && e.transport != Connection && !e.readErr; !wordy {
 		return first
 	}
-	form := e.says(table().forms)
-	switch first.class.Rule().StateEffect {
-	case onceward.EffectNone:
-		if e.blamesOthers() {
-			return e.without(unquoted).decide()
-		}
-	case onceward.EffectDropAnchor:
-		if e.blamesOthers() && !form {
-			return e.without(unquoted).decide()
-		}
-	default:
+	effect, form := first.class.Rule().StateEffect, e.says(table().forms)
+	if (effect == onceward.EffectNone || effect == onceward.EffectDropAnchor && !form) && e.blamesOthers() {
+		return e.without(unquoted).decide()
 	}
 	refusal := e.status < 300 || slices.Contains([]int{400, 404, 413, 422, 500}, e.status)
 	if first.failure().StateEffect == onceward.EffectNone || !refusal || !form {

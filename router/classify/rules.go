@@ -40,14 +40,14 @@ func repair(r onceward.Repair) override {
 }
 func scope(s onceward.Scope) override { return func(f *onceward.Failure) { f.Scope = s } }
 
-// sections is the table in its order; the first rule that matches decides. What is
-// api speaks of the request, and a page that is not the API's cannot.
+// sections is the table in its order; the first rule that matches decides. What is api
+// speaks of the request or of the account, and a page that is not the API's cannot.
 var sections = []struct {
 	rules []rule
 	api   bool
 }{
 	{rules: egressRules}, {rules: pageRules}, {rules: callerRules, api: true}, {rules: stateRules, api: true}, {rules: contentRules, api: true},
-	{rules: accountRules}, {rules: placeRules}, {rules: gatewayRules}, {rules: modelRules, api: true}, {rules: sizeRules, api: true},
+	{rules: accountRules, api: true}, {rules: placeRules}, {rules: gatewayRules}, {rules: modelRules, api: true}, {rules: sizeRules, api: true},
 	{rules: loadRules}, {rules: transportRules}, {rules: outputRules, api: true}, {rules: requestRules, api: true},
 	{rules: answerRules}, {rules: statusRules}, {rules: typeRules}, {rules: lastRules},
 }

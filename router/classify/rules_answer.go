@@ -11,6 +11,11 @@ func shapeless(e *envelope) bool {
 	return e.empty || e.nullBody || e.emptyObject && e.codeCount == 0 && len(e.text) == 0 && !e.hasError
 }
 
+// elsewhere holds for a success that has nothing of an answer in it.
+func elsewhere(e *envelope) bool {
+	return answered(e) && e.transport == HTTP && !e.sse && !e.answerKeys() && !e.usage
+}
+
 // answerRules judge an answer that carries no error and is yet no use. Refusals
 // and filters come before emptiness: both leave the content empty.
 var answerRules = []rule{
@@ -54,6 +59,10 @@ var answerRules = []rule{
 	// without it this is no answer to a streaming request at all.
 	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.respStatus == "completed" && !e.outputKey && e.usage }},
 	{class: onceward.ClassUnsupportedCapability, when: func(e *envelope) bool { return answered(e) && e.respStatus == "completed" && !e.outputKey }},
+	// Another service answers well, as it answers everybody.
+	{class: onceward.ClassEndpointMisconfigured, when: func(e *envelope) bool { return elsewhere(e) && (e.markup || e.object == "list") }},
+	{class: onceward.ClassEndpointMisconfigured, when: elsewhere, words: "state of another service"},
+	{class: onceward.ClassEndpointMisconfigured, when: elsewhere, words: "words of another service"},
 	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && len(e.text) == 0 }},
 	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.hasOutput() }},
 }

@@ -131,6 +131,7 @@ func (e *envelope) addCode(s string) {
 		return
 	}
 	e.codeCount++
+	e.named = e.named || strings.Trim(s, "0123456789") != "" && !page.StatusName(strings.ToLower(s))
 	e.hitCode(key)
 	if head, _, ok := strings.Cut(s, "."); ok { // RateLimitExceeded.EndpointRPMExceeded is a rate limit, whatever its kind
 		e.hitCode(waits.Key(head))
