@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/onceward/onceward/router/page"
 )
 
 // byteOrderMark stands before what some hosts and proxies write.
@@ -34,7 +36,11 @@ func sniff(contentType string, in *bufio.Reader) (stream bool, err error) {
 		case ofJSON:
 			return false, nil
 		case ofNeither:
-			if labelled || hasField(begin) { // after a field that nobody knows
+			switch {
+			case err == nil && len(begin) < 16: // too little to tell
+			case page.Opaque(begin): // compressed, though nobody asked for it
+				return false, nil
+			case labelled || hasField(begin): // after a field that nobody knows
 				return true, nil
 			}
 		}

@@ -26,6 +26,7 @@ type envelope struct {
 	coded     []bool // by number of a rule: one of its codes was there
 	said      []bool // by number of a phrase: it was there
 	codeCount int    // how many codes were there at all, known or not
+	named     bool   // one of them is more than the number or the name of a status
 	text      []byte // what the messages say, folded, each ended by a line break
 	first     string // the first message, as it was written
 	param     string
@@ -41,10 +42,10 @@ type envelope struct {
 	readErr               bool // our own reading of the answer failed
 	filtered              bool // a content filter says that it took something out
 
-	typ, object, respStatus, reason string
-	inResponse                      bool
-	hasError, nullError             bool
-	nullBody, emptyObject           bool
+	typ, object, respStatus, end string
+	inResponse                   bool
+	hasError, nullError          bool
+	nullBody, emptyObject        bool
 
 	// what an answer holds
 	outputKey, contentKey, choicesKey bool
@@ -206,8 +207,8 @@ func (e *envelope) summary(in Input) string {
 		return "empty body"
 	case e.nullBody:
 		return "null"
-	case e.reason != "":
-		return e.reason
+	case e.end != "":
+		return "the answer ended with " + e.end
 	}
 	return strings.ToValidUTF8(string(clipBytes(bytes.TrimSpace(in.Body), 200)), "?")
 }

@@ -109,6 +109,8 @@ func TestStaleAnchorIsKnownInPlainWords(t *testing.T) {
 		"previous_response_id 'resp_abc' does not exist", "No previous response found with id resp_abc", "No such previous response: resp_abc",
 		"The previous response has expired.", "Unknown previous_response_id: resp_abc", "Response with id 'resp_abc' not found.", "Could not find response resp_abc",
 		"The response resp_abc has been deleted", "Invalid previous_response_id: resp_abc was not found", "previous_response_id refers to a response that no longer exists",
+		"Conversation not found", "Conversation with id 'conv_abc' not found.", "Conversation 'abc123' not found", "conversation_id not found", "Unknown conversation: conv_abc",
+		"The conversation has been deleted", "Could not find conversation conv_abc",
 	} {
 		for name, in := range map[string]Input{
 			"400":                {Status: 400, Body: fmt.Appendf(nil, `{"error":{"message":%q}}`, words)},

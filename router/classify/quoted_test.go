@@ -22,22 +22,41 @@ func errorBody(t *testing.T, code, message string) []byte {
 	return b
 }
 
-// A status that names somebody else's fault is believed over words that it quotes; words
-// of its own, or of the host behind a gateway, still count.
+// A status that names somebody else's fault, or a code in the place of one, is believed over
+// words that it quotes; words of its own, or of the host behind a gateway, still count.
 func TestQuotedWordsDoNotEndARun(t *testing.T) {
 	for _, status := range []int{401, 402, 429, 500, 502, 503, 529} {
 		bare := Classify(Input{Status: status, Body: []byte(`{"error":{"message":"it failed"}}`)})
-		for _, words := range []string{"violates our usage policies", "No tool output found for function call call_1", "The response was filtered due to the prompt triggering content management policy"} {
-			for _, form := range []string{"Internal error while processing: '%s'", `upstream error for prompt: \"%s\"`, "failed to handle “%s” in time", "cannot serve `%s`"} {
+		for _, words := range []string{"violates our usage policies", "No tool output found for function call call_1", "The response was filtered due to the prompt triggering content management policy",
+			"This model's maximum context length is 8192 tokens", "Request entity too large", "Previous response not found", "image input is not supported"} {
+			for _, form := range []string{
+				"Internal error while processing: '%s'", `upstream error for prompt: \"%s\"`, "failed to handle “%s” in time", "cannot serve `%s`", "cannot serve «%s»",
+				"failed: ```%s``` is odd", "failed: ''%s'' is odd", "failed: &quot;%s&quot; is odd", "failed: &#39;%s&#39;", "failed: %%22%s%%22", `failed: \\\"%s\\\"`,
+				`failed: 'he said \" and %s \" too'`, "while processing '%s", "prompt: %s", "input=%s", "the user said: %s",
+				`while processing: {\"code\":\"%s\"}`, `failed for {\"input\":\"%s\"}`,
+			} {
 				body := fmt.Sprintf(`{"error":{"message":"`+form+`"}}`, words)
 				if f := Classify(Input{Status: status, Body: []byte(body)}); f.Class != bare.Class || !f.FallbackEligible {
 					t.Errorf("%d %s: %s fallback %v, want %s", status, body, f.Class, f.FallbackEligible, bare.Class)
 				}
 			}
 			for _, body := range []string{fmt.Sprintf(`{"error":{"message":%q}}`, words), fmt.Sprintf(`{"error":{"message":"Error code: 400 - {'error': {'message': '%s'}}"}}`, words)} {
-				if f := Classify(Input{Status: status, Body: []byte(body)}); status >= 500 && f.Class == bare.Class {
+				if f := Classify(Input{Status: status, Body: []byte(body)}); status >= 500 && status < 503 && f.Class == bare.Class {
 					t.Errorf("%d %s: %s, want what it says", status, body, f.Class)
 				}
+			}
+		}
+	}
+}
+
+func TestCodeOfTheServersIsBelievedOverQuotedWords(t *testing.T) {
+	for code, want := range map[string]onceward.Class{
+		"server_error": onceward.ClassServerError, "rate_limit_exceeded": onceward.ClassRateLimited, "server_is_overloaded": onceward.ClassOverloaded,
+	} {
+		for _, words := range []string{"violates our usage policies", "maximum context length is 8192 tokens", "Previous response not found", "Invalid value: 'x'"} {
+			event := fmt.Appendf(nil, `{"type":"response.failed","response":{"status":"failed","error":{"code":%q,"message":"Error while handling \"%s\""}}}`, code, words)
+			if f, ok := Terminal(event); !ok || f.Class != want {
+				t.Errorf("%s quoting %s: %v", code, words, f)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // (with neither given, always) and every other given condition holds.
 type rule struct {
 	class onceward.Class
-	words string         // the name in the rule files under which its codes, phrases and patterns are
+	words string         // the name in the rule files under which its codes, phrases, ends and patterns are
 	re    *regexp.Regexp // a pattern that is put together here, in place of one there
 	when  func(*envelope) bool
 	// strong phrases hold against a 5xx too. Others do not: a server that fails
@@ -23,6 +23,7 @@ type rule struct {
 
 	number, section         int
 	codes                   int // how many
+	ends                    []string
 	anyIDs, allIDs, noneIDs []int
 }
 
@@ -39,14 +40,14 @@ func repair(r onceward.Repair) override {
 }
 func scope(s onceward.Scope) override { return func(f *onceward.Failure) { f.Scope = s } }
 
-// sections is the table in its order; the first rule that matches decides. What is
-// api speaks of the request, and a page that is not the API's cannot.
+// sections is the table in its order; the first rule that matches decides. What is api
+// speaks of the request or of the account, and a page that is not the API's cannot.
 var sections = []struct {
 	rules []rule
 	api   bool
 }{
 	{rules: egressRules}, {rules: pageRules}, {rules: callerRules, api: true}, {rules: stateRules, api: true}, {rules: contentRules, api: true},
-	{rules: accountRules}, {rules: placeRules}, {rules: gatewayRules}, {rules: modelRules, api: true}, {rules: sizeRules, api: true},
+	{rules: accountRules, api: true}, {rules: placeRules}, {rules: gatewayRules}, {rules: modelRules, api: true}, {rules: sizeRules, api: true},
 	{rules: loadRules}, {rules: transportRules}, {rules: outputRules, api: true}, {rules: requestRules, api: true},
 	{rules: answerRules}, {rules: statusRules}, {rules: typeRules}, {rules: lastRules},
 }
@@ -72,7 +73,7 @@ var table = sync.OnceValue(func() *compiled {
 					t.codes[waits.Key(c)] = append(t.codes[waits.Key(c)], r.number)
 					r.codes++
 				}
-				if w.like != nil {
+				if r.ends = w.lists["end"]; w.like != nil {
 					r.re = w.like
 				}
 			}
@@ -105,6 +106,8 @@ func (r *rule) hit(e *envelope, text bool) bool {
 	switch {
 	case e.coded[r.number]:
 		return e.saysAll(r.allIDs)
+	case r.ends != nil:
+		return slices.Contains(r.ends, e.end)
 	case !r.onWords():
 		return r.codes == 0
 	case !text || e.status >= 500 && !r.strong || len(r.anyIDs) > 0 && !e.says(r.anyIDs):

@@ -1,26 +1,19 @@
 package classify
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/onceward/onceward"
 )
 
-// reasonIs holds when a finish or incomplete reason is one of those given.
-func reasonIs(reasons ...string) func(*envelope) bool {
-	return func(e *envelope) bool {
-		r := e.reason
-		for _, prefix := range []string{"finish_", "stop_"} {
-			r = strings.TrimPrefix(r, prefix)
-		}
-		return slices.Contains(reasons, r)
-	}
-}
-
 // shapeless holds for an answer without anything in it: the transport's doing.
 func shapeless(e *envelope) bool {
 	return e.empty || e.nullBody || e.emptyObject && e.codeCount == 0 && len(e.text) == 0 && !e.hasError
+}
+
+// elsewhere holds for a success that has nothing of an answer in it.
+func elsewhere(e *envelope) bool {
+	return answered(e) && e.transport == HTTP && !e.sse && !e.answerKeys() && !e.usage
 }
 
 // answerRules judge an answer that carries no error and is yet no use. Refusals
@@ -31,23 +24,17 @@ var answerRules = []rule{
 		return shapeless(e) && e.transport != Connection && (e.status == 0 || answered(e))
 	}},
 	{class: onceward.ClassNetwork, when: func(e *envelope) bool { return e.empty && e.transport == Connection && e.status == 0 }},
-	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return strings.HasPrefix(e.reason, "blocked_") }},
-	{class: onceward.ClassContentFiltered,
-		when: reasonIs("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii",
-			"image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "sensitive", "error_toxic", "language")},
+	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return strings.HasPrefix(e.end, "blocked_") }},
+	{class: onceward.ClassContentFiltered, words: "filter ended it"},
 	{class: onceward.ClassContentFiltered, when: func(e *envelope) bool { return answered(e) && e.filtered && !e.hasOutput() }},
-	{class: onceward.ClassPolicyBlocked, when: reasonIs("guardrail_intervened")},
-	{class: onceward.ClassRefusal, when: reasonIs("refusal")},
+	{class: onceward.ClassPolicyBlocked, words: "guardrail ended it"},
+	{class: onceward.ClassRefusal, words: "refusal ended it"},
 	{class: onceward.ClassRefusal, when: func(e *envelope) bool { return answered(e) && e.sawRefusal }},
-	{class: onceward.ClassContextLength, when: reasonIs("model_context_window_exceeded", "context_length_exceeded", "model_length")},
-	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool {
-		return !e.hasError && (e.respStatus == "incomplete" || reasonIs("max_output_tokens", "max_tokens",
-			"max_completion_tokens", "max_new_tokens", "max_length", "length", "max_messages", "steered", "pause_turn", "model_length")(e))
-	}},
-	{class: onceward.ClassServerError, when: reasonIs("error", "error_limit", "network_error", "engine_error", "insufficient_system_resource")},
-	{class: onceward.ClassInvalidOutput,
-		when: reasonIs("malformed_function_call", "unexpected_tool_call", "malformed_response", "other",
-			"too_many_tool_calls", "no_image", "missing_thought_signature")},
+	{class: onceward.ClassContextLength, words: "window ended it"},
+	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool { return !e.hasError && e.respStatus == "incomplete" }},
+	{class: onceward.ClassIncompleteOutput, when: func(e *envelope) bool { return !e.hasError }, words: "limit ended it"},
+	{class: onceward.ClassServerError, words: "server ended it"},
+	{class: onceward.ClassInvalidOutput, words: "broken output ended it"},
 	{class: onceward.ClassCancelled, when: func(e *envelope) bool { return !e.hasError && e.respStatus == "cancelled" && e.status < 300 }},
 	{class: onceward.ClassServerError, when: func(e *envelope) bool {
 		return !e.hasError && e.respStatus == "failed" && e.status < 300 && e.codeCount <= 2 && len(e.text) == 0
@@ -72,6 +59,10 @@ var answerRules = []rule{
 	// without it this is no answer to a streaming request at all.
 	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.respStatus == "completed" && !e.outputKey && e.usage }},
 	{class: onceward.ClassUnsupportedCapability, when: func(e *envelope) bool { return answered(e) && e.respStatus == "completed" && !e.outputKey }},
+	// Another service answers well, as it answers everybody.
+	{class: onceward.ClassEndpointMisconfigured, when: func(e *envelope) bool { return elsewhere(e) && (e.markup || e.object == "list") }},
+	{class: onceward.ClassEndpointMisconfigured, when: elsewhere, words: "state of another service"},
+	{class: onceward.ClassEndpointMisconfigured, when: elsewhere, words: "words of another service"},
 	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && len(e.text) == 0 }},
 	{class: onceward.ClassInvalidOutput, when: func(e *envelope) bool { return answered(e) && e.hasOutput() }},
 }

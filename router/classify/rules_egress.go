@@ -47,8 +47,9 @@ func (e *envelope) refused() bool {
 // silent holds for an answer that says no more than its status does, or in the
 // mark-up of another API.
 func (e *envelope) silent() bool {
-	bare := e.codeCount == 0 && e.status != http.StatusConflict && e.status != http.StatusLocked && page.StatusName(string(e.text))
-	return e.refused() && e.transport != Connection && (e.markup || bare)
+	bare := !e.named && e.status != http.StatusConflict && e.status != http.StatusLocked && page.StatusName(string(e.text))
+	// The request's type is always the API's, so that a 415 is of somebody who did not see it.
+	return e.refused() && e.transport != Connection && (e.markup || bare || e.status == http.StatusUnsupportedMediaType && !e.hasError)
 }
 
 // pageRules are about a page where the API's answer was due: it says nothing about

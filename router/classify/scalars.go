@@ -36,11 +36,11 @@ func (e *envelope) onString(p place, key, v string, level int) {
 		e.waits.Add(key, v)
 	case reasons:
 		if key == "reason" {
-			e.reason = Reason(clip(v, 64))
+			e.end = Reason(clip(v, 64))
 		}
 	case prompt:
 		if key == "blockreason" {
-			e.reason = "blocked_" + lowered(v)
+			e.end = "blocked_" + lowered(v)
 		}
 	default:
 		e.onAnswerString(p, key, v)
@@ -88,7 +88,7 @@ func (e *envelope) onErrorString(p place, key, v string, level int) {
 	case "request_id", "requestid":
 		e.requestID = clip(v, 128)
 	case "stop_reason", "stopreason":
-		e.reason = "stop_" + Reason(clip(v, 64))
+		e.end = Reason(clip(v, 64))
 	case "output_text", "content":
 		e.contentKey, e.sawText = true, e.sawText || !blank
 	case "delta":
@@ -111,7 +111,7 @@ func (e *envelope) onAnswerString(p place, key, v string) {
 	case key == "refusal" && p != choice && p != candidate:
 		e.sawRefusal = e.sawRefusal || something
 	case key == "finish_reason", key == "finishreason":
-		e.reason = "finish_" + Reason(clip(v, 64))
+		e.end = Reason(clip(v, 64))
 	case key == "text", key == "" && (p == item || p == content), key == "content" && p == message:
 		e.sawText = e.sawText || something
 	}

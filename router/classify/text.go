@@ -18,8 +18,9 @@ func (e *envelope) addMessage(text string, level int) {
 		text = page.Words(text)
 	}
 	if at := nestedJSON.FindStringIndex(text); at != nil && level < maxLevel {
-		// After a refusal of the request's form it is the caller's own JSON.
-		if before := text[:at[0]]; !refusesForm(strings.ToLower(before[max(len(before)-256, 0):])) {
+		// After a refusal of the request's form, or "while processing:", it is the caller's own JSON.
+		before := text[:at[0]]
+		if end := strings.ToLower(before[max(len(before)-256, 0):]); !refusesForm(end) && !(others(e.httpStatus) && ofCaller.MatchString(end)) {
 			e.addText(before)
 			if e.walkJSON([]byte(text[at[0]:]), level+1) {
 				return
@@ -130,6 +131,7 @@ func (e *envelope) addCode(s string) {
 		return
 	}
 	e.codeCount++
+	e.named = e.named || strings.Trim(s, "0123456789") != "" && !page.StatusName(strings.ToLower(s))
 	e.hitCode(key)
 	if head, _, ok := strings.Cut(s, "."); ok { // RateLimitExceeded.EndpointRPMExceeded is a rate limit, whatever its kind
 		e.hitCode(waits.Key(head))

@@ -18,7 +18,8 @@ import (
 //
 // code is a code, type or reason, of which letters and digits are compared; says a
 // phrase of the message in lower case, one of which must be there; all a phrase that
-// must be there too; not one that must not; like a pattern, asked when the rest holds.
+// must be there too; not one that must not; end how an answer says that it ended; like
+// a pattern, asked when the rest holds.
 // What begins or ends in a blank stands in quotes.
 //
 //go:embed rules/*.txt

@@ -15,7 +15,7 @@ func TestRulesAndTheirWordsBelongTogether(t *testing.T) {
 		}
 		used[r.words] = true
 	}
-	kinds := []string{"code", "says", "all", "not", "like"}
+	kinds := []string{"code", "says", "all", "not", "end", "like"}
 	for name, w := range wordings() {
 		if !used[name] && !slices.Contains(apart, name) {
 			t.Errorf("[%s] belongs to no rule", name)

@@ -19,9 +19,10 @@ const looked = 1024
 
 var (
 	// prologue is what stands before the first element of a page.
-	prologue = regexp.MustCompile(`^(?:\s*(?:<!--[^>]*-->|<\?xml[^>]*>|<!doctype[^>]*>))*\s*`)
+	prologue = regexp.MustCompile(`^(?s:\s*(?:<!--.*?(?:-->|\z)|<\?xml[^>]*>|<!doctype[^>]*>))*\s*`)
 	// elements of HTML that a page begins with.
-	elements = regexp.MustCompile(`^</?(?:html|head|body|title|meta|link|base|script|style|noscript|center|h[1-6]|div|p|pre|span|font|b|i|a|br|hr|img|svg|ul|ol|table|form|main|section|header|iframe|frameset|font|strong|em)[\s/>]`)
+	elements = regexp.MustCompile(`^</?(?:html|head|body|title|meta|link|base|script|style|noscript|template|center|h[1-6]|div|p|pre|code|span|font|b|i|u|a|br|hr|img|svg|` +
+		`ul|ol|table|form|input|label|main|section|article|nav|header|iframe|object|frameset|noframes|small|strong|em|tt)(?:[\s/>]|$)`)
 	// within are tags that make a page of what they stand in.
 	within = regexp.MustCompile(`<!doctype html|<(?:html|body)[\s>]|<(?:head|title|center|h1)>`)
 	markup = regexp.MustCompile(`(?is)<script.*?(?:</script|\z)|<style.*?(?:</style|\z)|<!--.*?(?:-->|\z)|<[^>]*>?`)
@@ -31,7 +32,7 @@ var (
 func Begins(b []byte) bool {
 	head := bytes.ToLower(b[:min(len(b), looked)])
 	rest := head[len(prologue.Find(head)):]
-	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("<!doctype html")) || elements.Match(rest)
+	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("<!doctype html")) || elements.Match(rest) || len(rest) == 0 && bytes.IndexByte(head, '<') >= 0
 }
 
 // Within returns where a page begins in a text that says something before it, or -1.
@@ -96,8 +97,13 @@ var (
 	around = regexp.MustCompile(`^(?:http(?:/[\d.]+)?\W+)?(?:error\W+)?(?:status\W+)?(?:code\W+)?(?:[45]\d\d\b\W*)?|\W*(?:\b[45]\d\d)?\W*$`)
 )
 
-// StatusName reports whether a text in lower case says no more than the name of a
-// status, such as "400 bad request".
+// StatusName reports whether every line of a text in lower case says no more than the
+// name of a status, such as "400 bad request".
 func StatusName(text string) bool {
-	return len(text) < 80 && statusNames()[around.ReplaceAllString(strings.TrimSpace(text), "")]
+	for line := range strings.Lines(text) {
+		if len(line) >= 80 || !statusNames()[around.ReplaceAllString(strings.TrimSpace(line), "")] {
+			return false
+		}
+	}
+	return text != ""
 }

@@ -23,6 +23,11 @@ func TestBegins(t *testing.T) {
 		"<div class=e>Denied</div>":                             true,
 		"<p>No such app</p>":                                    true,
 		"<frameset rows='*'>":                                   true,
+		"<noframes>x</noframes>":                                true,
+		"<html":                                                 true,
+		"<!-- a -> b > c --><html>":                             true,
+		"<!-- " + strings.Repeat("licence ", 300) + "-->":       true,
+		"<article>Sorry</article>":                              true,
 		"<br/>":                                                 true,
 		"<400> not authorized":                                  false,
 		"<b1>":                                                  false,
@@ -97,7 +102,7 @@ func TestStatusName(t *testing.T) {
 	for text, want := range map[string]bool{
 		"bad request": true, "400 bad request": true, "http error 400: bad request": true, "http/1.1 400 bad request": true, "bad request (400)": true,
 		"error: bad request": true, "error 400 bad request.": true, "not found": true, "unsupported media type\n": true, "i'm a teapot": true, "error code: 400 bad request": true,
-		"unprocessable content": true, "precondition failed": true,
+		"unprocessable content": true, "precondition failed": true, "bad request\nbad request\n": true, "bad request\nmissing model\n": false,
 		"bad request: missing model": false, "model not found": false, "bad": false, "": false, "400": false, "not found in tools": false,
 	} {
 		if got := StatusName(text); got != want {

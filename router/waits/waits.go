@@ -5,6 +5,7 @@ package waits
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"net/http"
 	"regexp"
@@ -26,8 +27,8 @@ type field struct{ name, value string }
 // maxFields bounds how many are kept of one answer.
 const maxFields = 64
 
-// waitName are the names, as codeKey writes them: a wait, or the end of a bucket.
-var waitName = regexp.MustCompile(`retry(?:after|delay|in)|reset(?:s?(?:at|in|after|time)|ms|s|seconds)?$|ratelimit|` +
+// waitName are the names, as Key writes them: a wait, or the end or the rest of a bucket.
+var waitName = regexp.MustCompile(`^remaining$|retry(?:after|delay|in)|reset(?:s?(?:at|in|after|time)|ms|s|seconds)?$|ratelimit|` +
 	`resets?(?:at|in|after)(?:ms|s|sec|secs|seconds|millis|milliseconds)$`)
 
 // Add takes a field, wherever it stood, if its name is one of a wait.
@@ -70,7 +71,7 @@ func Key(s string) string {
 func (f Fields) Longest(text []byte, now time.Time, buckets bool) time.Duration {
 	var longest, bucket time.Duration
 	for _, one := range f {
-		if !one.ofBucket() {
+		if !f.ofBucket(one) {
 			longest = longer(longest, waitOf(one.name, one.value, now))
 		}
 	}
@@ -86,9 +87,26 @@ func (f Fields) Longest(text []byte, now time.Time, buckets bool) time.Duration 
 	return longer(longest, bucket)
 }
 
-// ofBucket reports whether a field is of a bucket, and no request to wait.
-func (one field) ofBucket() bool {
-	return strings.Contains(one.name, "ratelimit") && !strings.Contains(one.name, "retryafter")
+// ofBucket reports whether a field is of a bucket, and no request to wait. The end of
+// something is one of a bucket where the same answer says what remains in it.
+func (f Fields) ofBucket(one field) bool {
+	bucket := strings.Contains(one.name, "ratelimit") || strings.HasPrefix(one.name, "reset") && f.left(one) != ""
+	return bucket && !strings.Contains(one.name, "retryafter") || one.name == "remaining"
+}
+
+// partOf is what tells the fields of one bucket apart.
+var partOf = regexp.MustCompile(`remaining|resets?(?:(?:at|in|after|time|timestamp|epoch)?(?:ms|s|secs?|seconds?|millis|milliseconds)?$)?`)
+
+// left is what remains in the bucket whose end a field is, "" where nobody says so. Of
+// several that are named so, the one that is empty has refused.
+func (f Fields) left(of field) (left string) {
+	bucket := partOf.ReplaceAllString(of.name, "")
+	for _, other := range f {
+		if strings.Contains(other.name, "remaining") && partOf.ReplaceAllString(other.name, "") == bucket && (left == "" || used(other.value)) {
+			left = other.value
+		}
+	}
+	return left
 }
 
 // used reports whether nothing remains of a bucket.
@@ -112,16 +130,10 @@ var structuredReset, structuredLeft = regexp.MustCompile(`\b(?:reset|t)=(\d+)`),
 // ratelimit-reset and ratelimit, with what remains in that bucket.
 func (f Fields) bucket(of field, now time.Time) (d time.Duration, left string) {
 	switch {
-	case !of.ofBucket():
+	case !f.ofBucket(of):
 		return 0, "?"
 	case strings.Contains(of.name, "reset"):
-		rest := strings.Replace(of.name, "reset", "remaining", 1)
-		for _, other := range f {
-			if other.name == rest {
-				left = other.value
-			}
-		}
-		return waitOf(of.name, of.value, now), left
+		return waitOf(of.name, of.value, now), f.left(of)
 	}
 	if m := structuredLeft.FindStringSubmatch(of.value); m != nil {
 		left = m[1]
@@ -130,6 +142,12 @@ func (f Fields) bucket(of field, now time.Time) (d time.Duration, left string) {
 		d = waitOf("reset", m[1], now)
 	}
 	return d, left
+}
+
+// layouts of dates. Names of zones other than these are not read: they say no offset.
+var layouts = []string{
+	http.TimeFormat, "Mon, 02 Jan 2006 15:04:05 UTC", time.RFC1123Z, time.RFC850, time.ANSIC, time.RFC3339,
+	"2006-01-02T15:04:05", time.DateTime, time.DateTime + " UTC", time.DateTime + " -0700", time.DateTime + " -0700 UTC",
 }
 
 // waitOf reads a value: a number in the unit that the name ends in, an epoch in
@@ -152,7 +170,7 @@ func waitOf(name, v string, now time.Time) time.Duration {
 		}
 		return time.Duration(min(n*float64(unit), math.MaxInt64/2))
 	}
-	for _, layout := range []string{http.TimeFormat, time.RFC850, time.ANSIC, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
+	for _, layout := range layouts {
 		if t, err := time.Parse(layout, v); err == nil {
 			return t.Sub(now)
 		}
@@ -167,15 +185,21 @@ func waitOf(name, v string, now time.Time) time.Duration {
 const span = `\d+(?:\.\d+)? ?(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`
 
 var (
-	wholeSpan = regexp.MustCompile(`^(?:` + span + ` ?)+$`)
+	wholeSpan = regexp.MustCompile(`^(?:` + span + `[ ,]*(?:and )?)+$`)
 	oneSpan   = regexp.MustCompile(`(\d+(?:\.\d+)?) ?(m(?:illi)?s|[a-z])`)
-	// "try again in 1m26.4s", "retry after 12 seconds", "wait 20 minutes", "'retrydelay': '34s'", "resets in 3 hours".
-	saidSpan = regexp.MustCompile(`^(?:again|retry(?:ing)?|resets?|available|wait(?:ing)?|replenished)(?:ing|[ _-]?(?:after|delay)'?)?(?: your request)?` +
-		`(?: again)?(?: (?:after|in|for|at least|about|within))*[ :='~]{1,3}((?:\d+(?:\.\d+)?[hms]){2,}|(?:` + span + `\b[ ,]*(?:and )?)+)`)
-	// "retry_after: 45", where nothing names a unit.
-	saidSeconds = regexp.MustCompile(`^retry[ _-]?after'?[ :=']{1,3}(\d{1,7}(?:\.\d+)?)'?(?:[^\w.%-]|\.\W|\.?$)`)
+	// "try again in 1m26.4s", "retry after 12 seconds", "wait 20 minutes", "'retrydelay': '34s'", "resets in 3 hours". What
+	// is available for some time is no wait.
+	saidSpan = regexp.MustCompile(`^(?:again|retry(?:ing)?|resets?|available(?: again)? (?:in|after|within)|wait(?:ing)?(?: time)?|cooldown|replenished)` +
+		`(?:ing|[ _-]?(?:after|delay)'?)?(?: your request)?` +
+		`(?: again)?(?: (?:after|in|for|at least|about|approximately|another|within))*[ :='~]{1,3}((?:\d+(?:\.\d+)?[hms]){2,}|(?:` + span + `\b[ ,]*(?:and )?)+)`)
+	// "try again in a minute"
+	saidOne = regexp.MustCompile(`^(?:again|retry|resets?|wait)(?: (?:in|after|for|about))* (?:an?|one) (second|minute|hour|day)\b`)
+	// "retry_after: 45", where nothing or only the name has a unit.
+	saidSeconds = regexp.MustCompile(`^retry[ _-]?after[ _-]?(ms|milliseconds|s|secs|seconds)?'?[ :=']{1,3}(\d{1,9}(?:\.\d+)?)'?(?:[^\w.%-]|\.\W|\.?$)`)
 	saidDate    = regexp.MustCompile(`^(?:access|resets?|again|available|retry)(?: again)?(?: on| at| after| until)* ` +
-		`(\d{4}-\d\d-\d\d)(?:[t ]| at )?(\d\d:\d\d(?::\d\d)?)?`)
+		`(\d{4}-\d\d-\d\d)(?:(?:[t ]| at )(\d\d:\d\d)(:\d\d)?(?:\.\d+)?([+-]\d\d:\d\d)?)?`)
+	// "usage limit reached|1767323105"
+	saidEpoch = regexp.MustCompile(`^reached\|(\d{10}(?:\d{3})?)\b`)
 )
 
 // spanOf adds up the parts of a duration.
@@ -191,7 +215,7 @@ func spanOf(s string) (d time.Duration) {
 }
 
 // Words are where a wait of a text begins: without one of them there is none.
-var Words = []string{"again", "retry", "reset", "wait", "available", "replenished", "access on"}
+var Words = []string{"again", "retry", "reset", "wait", "available", "replenished", "cooldown", "access on", "reached|"}
 
 // maxWaits is how many of each are looked at.
 const maxWaits = 16
@@ -207,17 +231,31 @@ func proseWait(text []byte, now time.Time) (longest time.Duration) {
 			}
 			near := rest[at:min(at+96, len(rest))]
 			rest = rest[at+len(word):]
-			if m := saidSpan.FindSubmatch(near); m != nil {
-				longest = longer(longest, spanOf(string(m[1])))
-			} else if m := saidSeconds.FindSubmatch(near); m != nil {
-				longest = longer(longest, spanOf(string(m[1])+"s"))
-			} else if m := saidDate.FindSubmatch(near); m != nil {
-				clock := string(append(m[2], "00:00"[min(len(m[2]), 5):]...))[:5]
-				if t, err := time.Parse("2006-01-02 15:04", string(m[1])+" "+clock); err == nil {
-					longest = longer(longest, t.Sub(now))
-				}
-			}
+			longest = longer(longest, waitAt(near, now))
 		}
 	}
 	return longest
+}
+
+// waitAt reads the wait that a text begins with.
+func waitAt(text []byte, now time.Time) time.Duration {
+	if m := saidSpan.FindSubmatch(text); m != nil {
+		return spanOf(string(m[1]))
+	}
+	if m := saidOne.FindSubmatch(text); m != nil {
+		return spanOf("1" + string(m[1]))
+	}
+	if m := saidSeconds.FindSubmatch(text); m != nil {
+		return waitOf("after"+string(m[1]), string(m[2]), now)
+	}
+	if m := saidEpoch.FindSubmatch(text); m != nil {
+		return waitOf("reset", string(m[1]), now)
+	}
+	if m := saidDate.FindSubmatch(text); m != nil {
+		clock, seconds, zone := cmp.Or(string(m[2]), "00:00"), cmp.Or(string(m[3]), ":00"), cmp.Or(string(m[4]), "Z")
+		if t, err := time.Parse(time.RFC3339, string(m[1])+"T"+clock+seconds+zone); err == nil {
+			return t.Sub(now)
+		}
+	}
+	return 0
 }
