@@ -41,6 +41,9 @@ func (id ActionID) Validate() error {
 // WorkflowID returns the id of the Action's workflow.
 func (id ActionID) WorkflowID() string { return "action/" + string(id) }
 
+// GateID returns the id of the workflow in which people approve the action.
+func (id ActionID) GateID() string { return "approval/" + string(id) }
+
 // ParseActionWorkflowID is the inverse of ActionID.WorkflowID; it also accepts a
 // bare action id, as an operator types it.
 func ParseActionWorkflowID(s string) (ActionID, error) {
@@ -71,6 +74,7 @@ type ActionState string
 // The states of an action. Committed, rejected and unknown can close it.
 const (
 	StateProposed         ActionState = "proposed"
+	StateAwaitingApproval ActionState = "awaiting_approval" // of a proposal that has no action yet: people decide
 	StateCommitting       ActionState = "committing"
 	StateAccepted         ActionState = "accepted" // pending at the product
 	StateReconciling      ActionState = "reconciling"

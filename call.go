@@ -85,8 +85,11 @@ type Call struct {
 	ActionID ActionID        `json:"action_id,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
 	Bare     string          `json:"bare,omitempty"` // the digest without the tenant; empty where there is none
-	Note     string          `json:"note,omitempty"`
-	Output   *Item           `json:"output,omitempty"`
+	// Approval is what the tool's policy says of the call. Nil: nobody has evaluated
+	// it; the zero value: nobody is needed.
+	Approval *Approval `json:"approval,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	Output   *Item     `json:"output,omitempty"`
 }
 
 // ReadInput is the input of a read tool's activity; its result is an Item.
@@ -106,11 +109,16 @@ type ActInput struct {
 	Digest   string   `json:"digest"`
 	// Bare is the digest without the tenant, in which an action of an earlier build,
 	// or of a run without a tenant, was recorded. Empty: there is no tenant.
-	Bare   string          `json:"bare,omitempty"`
-	Caller Caller          `json:"caller,omitzero"`
-	Args   json.RawMessage `json:"args"`
-	CallID string          `json:"call_id"`
-	Run    string          `json:"run"` // the workflow id of the run that proposes it
+	Bare   string `json:"bare,omitempty"`
+	Caller Caller `json:"caller,omitzero"`
+	// Approval is Call.Approval, and ApprovedBy who has agreed. Until is how long the
+	// run waits for people.
+	Approval   *Approval       `json:"approval,omitempty"`
+	ApprovedBy []Approver      `json:"approved_by,omitempty"`
+	Until      time.Time       `json:"until,omitzero"`
+	Args       json.RawMessage `json:"args"`
+	CallID     string          `json:"call_id"`
+	Run        string          `json:"run"` // the workflow id of the run that proposes it
 	// RunID tells the runs of one workflow id apart. It is the same over resets,
 	// continue-as-new and workflow retries; empty in inputs of earlier builds.
 	RunID  string      `json:"run_id,omitempty"`
@@ -153,6 +161,8 @@ type ActResult struct {
 	Output  *Item         `json:"output,omitempty"`
 	// Conflict: the id is taken by other material arguments; Receipt is of those.
 	Conflict bool `json:"conflict,omitempty"`
+	// Denied: a person has denied it, and there is no action.
+	Denied bool `json:"denied,omitempty"`
 }
 
 // ActionInput is the input of the Action workflow. With Resolve set it only
@@ -179,7 +189,7 @@ type ActionInput struct {
 func (in ActionInput) Begin() ActionReceipt {
 	return ActionReceipt{
 		ActionID: in.Act.ActionID, Agent: in.Act.Agent, Run: in.Act.Run, RunID: in.Act.RunID, Tool: in.Act.Tool, Digest: in.Act.Digest,
-		Tenant: in.Act.Caller.Tenant,
+		Tenant: in.Act.Caller.Tenant, ApprovedBy: in.Act.ApprovedBy,
 		Status: StateProposed, Commits: in.Commits, Reconciled: in.Reconciled,
 		Refused: in.Refused, More: in.More, VerifiedBy: in.VerifiedBy, ResolvedBy: in.ResolvedBy, Note: in.Note,
 	}
@@ -192,6 +202,10 @@ type CommitInput struct {
 	RunID         string          `json:"run_id"`          // of the Action's run that scheduled it
 	OriginalRunID string          `json:"original_run_id"` // differs from RunID in a run that a reset made
 	VerifyByRead  bool            `json:"verify_by_read,omitempty"`
+	// Approval and ApprovedBy are those of the proposal: without enough of them the
+	// guard asks the tool's policy itself.
+	Approval   *Approval  `json:"approval,omitempty"`
+	ApprovedBy []Approver `json:"approved_by,omitempty"`
 	// Version is ActInput.Version. A worker that does not know it sends nothing.
 	Version int `json:"version,omitempty"`
 }
@@ -206,6 +220,7 @@ type CommitResult struct {
 	Sent    bool          `json:"sent"`
 	NotSent NotSentReason `json:"not_sent,omitempty"`
 	Detail  string        `json:"detail,omitempty"`
+	People  int           `json:"people,omitempty"` // of NotSentUnapproved: how many have to approve
 }
 
 // ErrorCommitUnclear is the type of the application error of a commit that may
@@ -226,6 +241,7 @@ const (
 	NotSentLease      NotSentReason = "lease"       // the lease had ended
 	NotSentReadFailed NotSentReason = "read_failed" // the read before the commit could not say
 	NotSentStopping   NotSentReason = "stopping"    // the worker was being stopped
+	NotSentUnapproved NotSentReason = "unapproved"  // a person has to approve it, and none is on record
 )
 
 // AttemptRecord is one attempt as the run's query and onceward show print it.
@@ -252,7 +268,9 @@ type WriteItemsInput struct {
 // WriteItemInput asks for the output item of a call that was never carried out
 // or whose activity was lost.
 type WriteItemInput struct {
-	CallID  string `json:"call_id"`
-	Code    string `json:"code"`
+	CallID string `json:"call_id"`
+	Code   string `json:"code,omitempty"`
+	// Status is set instead of Code for an output that is no error.
+	Status  string `json:"status,omitempty"`
 	Message string `json:"message"`
 }

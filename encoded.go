@@ -9,6 +9,7 @@ const (
 	keyFrame      = 16 // of a text that is left out where it is empty
 	receiptFrame  = 450
 	reversalFrame = 100
+	approverFrame = 100
 	failureFrame  = 600
 	resultFrame   = 500
 	attemptFrame  = 900 // route and settlement included
@@ -31,8 +32,11 @@ func (i Item) Encoded() int {
 // Encoded is an upper bound of what the receipt takes in a payload, in bytes.
 func (r ActionReceipt) Encoded() int {
 	n := receiptFrame
-	for _, s := range []string{string(r.ActionID), r.Agent, r.Run, r.RunID, r.Tool, r.Digest, r.Tenant, string(r.Status), r.Ref, r.Reason, string(r.VerifiedBy), r.ResolvedBy, r.Note} {
+	for _, s := range []string{string(r.ActionID), r.Agent, r.Run, r.RunID, r.Tool, r.Digest, r.Tenant, r.DeniedBy, string(r.Status), r.Ref, r.Reason, string(r.VerifiedBy), r.ResolvedBy, r.Note} {
 		n += quoted(s)
+	}
+	for _, a := range r.ApprovedBy {
+		n += approverFrame + quoted(a.By) + quoted(a.Note)
 	}
 	for _, s := range r.Refused {
 		n += quoted(s) + 3

@@ -28,6 +28,11 @@ func TestEncodedIsAnUpperBound(t *testing.T) {
 			receipt.Reversal = &Reversal{At: at}
 			fill(t, texts, reflect.ValueOf(receipt.Reversal).Elem())
 		}
+		for range rapid.IntRange(0, MaxPeople).Draw(t, "people") {
+			a := Approver{At: at}
+			fill(t, texts, reflect.ValueOf(&a).Elem())
+			receipt.ApprovedBy = append(receipt.ApprovedBy, a)
+		}
 		holds(t, receipt, receipt.Encoded(), receiptFrame)
 		most := 1 << 60
 		failure := Failure{

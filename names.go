@@ -3,7 +3,8 @@ package onceward
 // Workflow and activity types that cross the border between workflows and
 // activities, so that neither package imports the other.
 const (
-	WorkflowAction = "onceward.Action"
+	WorkflowAction   = "onceward.Action"
+	WorkflowApproval = "onceward.Approval"
 
 	ActivityOpen        = "onceward.Open"        // local: resolve agent and configuration into the manifest
 	ActivitySelectRoute = "onceward.SelectRoute" // local: choose a route, read-only
@@ -11,6 +12,8 @@ const (
 	ActivityWriteItems  = "onceward.WriteItems"  // local: the same answer to several calls
 	ActivityCallModel   = "onceward.CallModel"   // one HTTP request to one resource
 	ActivityAct         = "onceward.Act"         // start an action or attach to it
+	ActivityLookAround  = "onceward.LookAround"  // whether an action exists, and who still waits for it
+	ActivityWithdraw    = "onceward.Withdraw"    // take an ask for an approval back
 )
 
 // Types of application errors that cross the same border.
@@ -32,15 +35,19 @@ const EncodingRefused = "onceward/refused"
 const (
 	UpdateComplete = "onceward.complete" // run: update and signal
 	UpdateResolve  = "onceward.resolve"  // action: update and signal
+	UpdateApprove  = "onceward.approve"  // gate: update and signal; action that waits for it: the same
+	UpdateDeny     = "onceward.deny"     // gate: update and signal
+	UpdateWithdraw = "onceward.withdraw" // gate: update, of runs
 
 	SignalReceipt   = "onceward.receipt"   // run: an action tells the run that started it
 	SignalSubmitted = "onceward.submitted" // action: a model heard that it is submitted
+	SignalWant      = "onceward.want"      // gate: a run waits for a decision
 
 	QueryStatus     = "onceward.status"
 	QueryTranscript = "onceward.transcript"
 	QueryLedger     = "onceward.ledger"
 	QueryAttempts   = "onceward.attempts"
-	QueryReceipt    = "onceward.receipt" // action
+	QueryReceipt    = "onceward.receipt" // action and gate
 )
 
 // Memo keys of an Action, read back when a run attaches to it.

@@ -106,8 +106,10 @@ type ActionReceipt struct {
 	Reconciled int         `json:"reconciled"` // reads after a commit
 	VerifiedBy VerifiedBy  `json:"verified_by,omitempty"`
 	ResolvedBy string      `json:"resolved_by,omitempty"`
-	Note       string      `json:"note,omitempty"` // the operator's
-	Version    int         `json:"version"`        // of the state; a decision names the version it decides
+	ApprovedBy []Approver  `json:"approved_by,omitempty"`
+	DeniedBy   string      `json:"denied_by,omitempty"` // of a proposal that a person has denied
+	Note       string      `json:"note,omitempty"`      // the operator's
+	Version    int         `json:"version"`             // of the state; a decision names the version it decides
 	Refused    []string    `json:"refused,omitempty"`
 	More       int         `json:"refused_more,omitempty"` // refusals beyond those that Refused lists
 	Reversal   *Reversal   `json:"reversal,omitempty"`     // nil: nobody has reported that it failed after all
@@ -131,7 +133,7 @@ func (r ActionReceipt) Outcome() Receipt {
 		return Receipt{Status: StatusRejected, Ref: r.Ref, Reason: r.Reason}
 	case StateAccepted:
 		return Receipt{Status: StatusAccepted, Ref: r.Ref}
-	case StateProposed, StateCommitting, StateReconciling, StateAwaitingOperator, StateUnknown, StateReversed:
+	case StateProposed, StateAwaitingApproval, StateCommitting, StateReconciling, StateAwaitingOperator, StateUnknown, StateReversed:
 		return Receipt{Status: StatusUnknown, Reason: r.Reason}
 	default:
 		return Receipt{Status: StatusUnknown, Reason: r.Reason}

@@ -91,6 +91,7 @@ type ToolPlan struct {
 	Name        string        `json:"name"`
 	Kind        ToolKind      `json:"kind"`
 	Once        bool          `json:"once,omitempty"`
+	Approve     bool          `json:"approve,omitempty"`      // some calls have to be approved
 	Timeout     time.Duration `json:"timeout,omitempty"`      // read
 	MaxAttempts int           `json:"max_attempts,omitempty"` // read
 	MaxOutput   int           `json:"max_output,omitempty"`   // read; zero is MaxOutput, the bound of manifests without it

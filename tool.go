@@ -56,6 +56,8 @@ type Spec struct {
 	// VerifyByRead asks for a read after a commit that the product answered
 	// with success; the receipt then says verified_by read.
 	VerifyByRead bool
+	// Approve says which calls a person has to approve before anything is sent.
+	Approve ApprovalPolicy
 	// Once withdraws the tool from the model after its first committed or
 	// submitted receipt in a run.
 	Once bool
@@ -81,6 +83,9 @@ type Bound struct {
 	Prepare func(caller Caller, raw json.RawMessage) (Prepared, error)
 	// Read carries out a read tool with prepared arguments.
 	Read func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+	// Approval is what Spec.Approve says of prepared arguments; nil where there is no
+	// policy. It is the guard's second look.
+	Approval func(caller Caller, args json.RawMessage) *Approval
 	// Commit and Find carry out a write tool with prepared arguments.
 	Commit, Find func(ctx context.Context, action Action, args json.RawMessage) (Receipt, error)
 }
@@ -92,6 +97,8 @@ type Prepared struct {
 	Args         json.RawMessage
 	ActionID     ActionID
 	Digest, Bare string
+	// Approval is what Spec.Approve says of the call; nil where there is no policy.
+	Approval *Approval
 }
 
 // Read declares a tool without side effects, implemented by the method
@@ -196,6 +203,9 @@ func WriteFor[R, I any](
 		if err != nil || id == nil || commit == nil || find == nil {
 			return Bound{}, bindError(spec.Name, err)
 		}
+		if err := spec.Approve.check(tool.Input); err != nil {
+			return Bound{}, fmt.Errorf("bind tool %s: %w", spec.Name, err)
+		}
 		return Bound{
 			Tool: tool,
 			Prepare: func(caller Caller, raw json.RawMessage) (Prepared, error) {
@@ -208,7 +218,15 @@ func WriteFor[R, I any](
 					return Prepared{}, fmt.Errorf("these arguments name no valid action: %w", err)
 				}
 				p.Digest, p.Bare, err = materialDigest(spec.Name, caller.Tenant, reflect.ValueOf(in))
+				p.Approval = spec.Approve.of(caller, in)
 				return p, err
+			},
+			Approval: func(caller Caller, args json.RawMessage) *Approval {
+				in, _, err := prepare[I](args)
+				if err != nil { // the commit says so
+					return nil
+				}
+				return spec.Approve.of(caller, in)
 			},
 			Commit: call(r, commit, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusUnknown),
 			Find:   call(r, find, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusAbsent),

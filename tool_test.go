@@ -3,6 +3,7 @@ package onceward_test
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -199,5 +200,41 @@ func TestCommitRefusesAReceiptThatSaysNothing(t *testing.T) {
 	}
 	if r, err := b.Find(context.Background(), onceward.Action{}, args); err == nil {
 		t.Errorf("the zero receipt passed a read as %+v", r)
+	}
+}
+
+func TestApprovalPolicies(t *testing.T) {
+	policy := func(a onceward.Approval) onceward.ApprovalPolicy {
+		return onceward.ApproveIf(func(onceward.Caller, chargeArgs) onceward.Approval { return a })
+	}
+	for name, c := range map[string]struct {
+		policy onceward.ApprovalPolicy
+		want   *onceward.Approval
+	}{
+		"none":                  {},
+		"a nil function":        {policy: onceward.ApproveIf[chargeArgs](nil)},
+		"always":                {onceward.ApproveAlways("money"), &onceward.Approval{People: 1, Why: "money"}},
+		"nobody is needed":      {policy(onceward.Approval{}), &onceward.Approval{}},
+		"two":                   {policy(onceward.Approval{People: 2}), &onceward.Approval{People: 2}},
+		"more than two is two":  {policy(onceward.Approval{People: 9}), &onceward.Approval{People: 2}},
+		"less than none is one": {policy(onceward.Approval{People: -1}), &onceward.Approval{People: 1}},
+		"a panic is one": {onceward.ApproveIf(func(_ onceward.Caller, in chargeArgs) onceward.Approval { panic("boom " + in.Order) }),
+			&onceward.Approval{People: 1, Why: "the policy failed: boom A"}},
+		"of the caller and the bound arguments": {onceward.ApproveIf(func(caller onceward.Caller, in chargeArgs) onceward.Approval {
+			return onceward.Approval{People: 1, Why: caller.Tenant + in.Order}
+		}), &onceward.Approval{People: 1, Why: "acmeA"}},
+	} {
+		b := bound(t, onceward.Write(onceward.Spec{Name: "charge", Approve: c.policy}, chargeID, (*desk).Charge, (*desk).Find), &desk{})
+		p, err := b.Prepare(onceward.Caller{Tenant: "acme"}, json.RawMessage(`{"order":"a","amount":1,"note":""}`))
+		if err != nil || !reflect.DeepEqual(p.Approval, c.want) {
+			t.Errorf("%s: %+v (%v), want %+v", name, p.Approval, err, c.want)
+		}
+		if again := b.Approval(onceward.Caller{Tenant: "acme"}, p.Args); !reflect.DeepEqual(again, c.want) {
+			t.Errorf("%s: the second look says %+v, want %+v", name, again, c.want)
+		}
+	}
+	other := onceward.ApproveIf(func(onceward.Caller, tag) onceward.Approval { return onceward.Approval{} })
+	if _, err := onceward.Write(onceward.Spec{Name: "charge", Approve: other}, chargeID, (*desk).Charge, (*desk).Find).Bind(&desk{}); err == nil || !strings.Contains(err.Error(), "is about onceward_test.tag") {
+		t.Errorf("a policy about another input was bound: %v", err)
 	}
 }

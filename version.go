@@ -1,6 +1,9 @@
 package onceward
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Versions of what rides in histories and through continue-as-new. A release
 // reads its own and the one before. It writes a new one only one release after it
@@ -32,7 +35,7 @@ const (
 // understand all that it says, so that a release which is taken back leaves no more
 // runs to newer workers than it must.
 func (p Plan) Needs() int {
-	if p.Caller() != (Caller{}) {
+	if p.Caller() != (Caller{}) || slices.ContainsFunc(p.Tools, func(t ToolPlan) bool { return t.Approve }) {
 		return 3
 	}
 	return 2

@@ -37,6 +37,11 @@ func (a *Activities) Act(ctx context.Context, in onceward.ActInput) (onceward.Ac
 		}
 		return onceward.ActResult{Pending: !receipt.Status.Final(), Receipt: receipt}, err
 	}
+	if in.Approval.Needed() {
+		if result, done, err := a.approve(ctx, in); err != nil || done {
+			return result, err
+		}
+	}
 	_, err := a.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:        id,
 		TaskQueue: activity.GetInfo(ctx).TaskQueue,
@@ -116,6 +121,8 @@ type told struct {
 	Ref    string                 `json:"ref,omitempty"`
 	Reason string                 `json:"reason,omitempty"`
 	At     string                 `json:"at,omitempty"` // of what was done before, RFC 3339
+	// DeniedBy is the person who denied it.
+	DeniedBy string `json:"denied_by,omitempty"`
 }
 
 // tell says what became of a call. An effect that this run has not just made is

@@ -82,6 +82,7 @@ func bindCall(agent *Agent, caller onceward.Caller, w onceward.WireCall, withdra
 		return refuse(codeInvalidArguments, "%v", err)
 	}
 	call.Args, call.ActionID, call.Digest, call.Bare = prepared.Args, prepared.ActionID, prepared.Digest, prepared.Bare
+	call.Approval = prepared.Approval
 	return call
 }
 

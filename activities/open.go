@@ -151,6 +151,9 @@ func (a *Activities) SelectRoute(ctx context.Context, in onceward.RouteRequest) 
 // WriteItem writes the output item of a call that has no result of its own. It
 // runs as a local activity, because workflow code must not encode JSON.
 func (a *Activities) WriteItem(_ context.Context, in onceward.WriteItemInput) (onceward.Item, error) {
+	if in.Status != "" {
+		return answer(in.CallID, told{Status: onceward.ReceiptStatus(in.Status), Reason: in.Message}), nil
+	}
 	return onceward.CallError(in.CallID, in.Code, in.Message), nil
 }
 

@@ -108,6 +108,10 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 			return onceward.CommitResult{}, temporal.NewNonRetryableApplicationError(
 				"a commit that is made once was begun before, and may have been sent", onceward.ErrorCommitUnclear, nil)
 		}
+		if need := unapproved(tool, in); need.Needed() {
+			return onceward.CommitResult{NotSent: onceward.NotSentUnapproved, People: need.People, Detail: fmt.Sprintf(
+				"a person has to approve it, and nobody was asked: %s", need.Why)}, nil
+		}
 		if reason, detail := guard(ctx, in); reason != "" {
 			return onceward.CommitResult{NotSent: reason, Detail: detail}, nil
 		}
@@ -126,6 +130,20 @@ func CommitFunc(tool Tool) func(context.Context, onceward.CommitInput) (onceward
 		}
 		return result, nil
 	}
+}
+
+// unapproved is the guard's second look: who has to approve a commit for which nobody
+// is on record. An old worker, or somebody who started the action by hand, has asked
+// nobody.
+func unapproved(tool Tool, in onceward.CommitInput) *onceward.Approval {
+	need := in.Approval
+	if need == nil && tool.Approval != nil {
+		need = tool.Approval(in.Action.Caller, in.Args)
+	}
+	if need.Needed() && len(in.ApprovedBy) >= need.People {
+		return nil
+	}
+	return need
 }
 
 // leftToNewer refuses what an action of a newer release has scheduled, in the way in

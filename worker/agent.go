@@ -154,7 +154,7 @@ func toolPlan(cfg Config, tool onceward.Tool) onceward.ToolPlan {
 		p.MaxOutput = or(spec.MaxOutput, onceward.DefaultMaxOutput)
 		return p
 	}
-	p.Once = spec.Once
+	p.Once, p.Approve = spec.Once, spec.Approve.Asks()
 	p.Write = onceward.WritePolicy{
 		Queue: onceward.ActionsQueue(cfg.Temporal.TaskQueue),
 		Lease: or(spec.Lease, cfg.Actions.Lease), Heartbeat: cfg.Worker.Heartbeat,
@@ -193,8 +193,8 @@ func checkSpec(cfg Config, tool onceward.Tool) error {
 	}
 	switch tool.Kind {
 	case onceward.KindRead:
-		if spec.Settle != 0 || spec.KeyTTL != 0 || spec.ReadHorizon != 0 || spec.Lease != 0 || spec.Keyed || spec.VerifyByRead || spec.Once {
-			return errors.New("a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once")
+		if spec.Settle != 0 || spec.KeyTTL != 0 || spec.ReadHorizon != 0 || spec.Lease != 0 || spec.Keyed || spec.VerifyByRead || spec.Once || spec.Approve.Asks() {
+			return errors.New("a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead, Once and Approve belong to Write; a Read may be carried out more than once")
 		}
 	case onceward.KindWrite:
 		switch {

@@ -196,7 +196,7 @@ func TestRegisterRefusesAtStart(t *testing.T) {
 		{"negative attempts", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", MaxAttempts: -1})}
 		}, nil, nil, "register agent refunds: tool r: MaxAttempts is negative: -1"},
-		{"read with a field of writes", func(a *onceward.Agent) { a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", Once: true})} }, nil, nil, "register agent refunds: tool r: a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead and Once belong to Write; a Read may be carried out more than once"},
+		{"read with a field of writes", func(a *onceward.Agent) { a.Tools = []onceward.Tool{readOrder(onceward.Spec{Name: "r", Once: true})} }, nil, nil, "register agent refunds: tool r: a Spec's Settle, Keyed, KeyTTL, ReadHorizon, Lease, VerifyByRead, Once and Approve belong to Write; a Read may be carried out more than once"},
 		{"write with a field of reads", func(a *onceward.Agent) {
 			a.Tools = []onceward.Tool{writeRefund(onceward.Spec{Name: "w", Timeout: time.Second})}
 		}, nil, nil, "register agent refunds: tool w: a Spec's Timeout, MaxAttempts and MaxOutput belong to Read; a Write is bounded by Lease, never retried blindly, and answers with a receipt"},

@@ -152,6 +152,7 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	commits = sdk.New(w.sdk, onceward.ActionsQueue(w.cfg.Temporal.TaskQueue), forCommits)
 
 	runs.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
+	runs.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: onceward.WorkflowApproval})
 	for _, user := range w.workflows {
 		runs.RegisterWorkflowWithOptions(user.fn, workflow.RegisterOptions{Name: user.name})
 	}
@@ -161,6 +162,8 @@ func (w *Worker) workers(acts *activities.Activities, fatal func(error)) (runs, 
 	registerAs(runs, onceward.ActivityWriteItems, acts.WriteItems)
 	registerAs(runs, onceward.ActivityCallModel, acts.CallModel)
 	registerAs(runs, onceward.ActivityAct, acts.Act)
+	registerAs(runs, onceward.ActivityLookAround, acts.LookAround)
+	registerAs(runs, onceward.ActivityWithdraw, acts.Withdraw)
 	registerAs(runs, onceward.ActivityTestResource, acts.TestResource)
 	for _, agent := range w.order {
 		for name, tool := range w.agents[agent].Tools {

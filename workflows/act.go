@@ -131,17 +131,21 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 		Version: r.plan.Version,
 	}
 	receipts := workflow.GetSignalChannel(ctx, onceward.SignalReceipt)
+	input.Approval = call.Approval
 	var people time.Duration // waited for people on this call
 	var submit time.Time     // when the wait for an effect that the product has accepted ends
 	var pause patience
 	for {
+		input.Until = workflow.Now(ctx).Add(r.plan.Budget.PeopleDeadline - people)
 		result, err := r.ask(ctx, turn, input)
 		if err != nil && ctx.Err() == nil { // Temporal could not start or read the action; nothing says that it will
 			result = onceward.ActResult{Pending: true, Receipt: r.known(input, cutSummary(err.Error()))}
 			err = nil
 		}
 		if err != nil { // the run is cancelled: the action goes on without it
-			r.learn(ctx, input)
+			if r.takeBack(ctx, input) {
+				r.learn(ctx, input)
+			}
 			return r.writeItem(ctx, call.CallID, "not_awaited", "the run was cancelled before the receipt came"), onceward.OutcomeCancelled, "the run was cancelled"
 		}
 		if !result.Conflict {
@@ -155,6 +159,7 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 			}
 			return *result.Output, "", ""
 		}
+		approval := result.Receipt.Status == onceward.StateAwaitingApproval
 		person := awaitsPerson(result.Receipt.Status)
 		now := workflow.Now(ctx)
 		left := r.deadline().Sub(now)
@@ -169,14 +174,26 @@ func (r *Run) write(ctx workflow.Context, turn int, call onceward.Call) (oncewar
 		}
 		if person {
 			left = r.plan.Budget.PeopleDeadline - people
+		}
+		switch {
+		case approval:
+			r.wait(ctx, onceward.StatusWaitingPerson, "", fmt.Sprintf("an approval of %s: %s", call.ActionID, result.Receipt.Reason))
+		case person:
 			r.wait(ctx, onceward.StatusWaitingPerson, onceward.OutcomeUnknown, fmt.Sprintf("a decision about %s: %s", call.ActionID, result.Receipt.Reason))
-		} else {
+		default:
 			r.wait(ctx, onceward.StatusRunning, "", fmt.Sprintf("the receipt of %s (%s)", call.ActionID, result.Receipt.Status))
 		}
 		waited := r.sleepOrSignal(ctx, receipts, pause.next(workflow.Now(ctx), person, result.Receipt.Run == input.Run, left), "wait for the receipt of "+string(call.ActionID))
 		if person {
 			people += waited
 			r.use.Waited += waited
+		}
+		if approval && people >= r.plan.Budget.PeopleDeadline {
+			if r.takeBack(ctx, input) { // decided before it was taken back: the action goes on
+				continue
+			}
+			r.resumed(ctx)
+			return r.writeStatus(ctx, call.CallID, string(onceward.GateNotDecided), fmt.Sprintf("nobody decided within %s; nothing was done", r.plan.Budget.PeopleDeadline)), "", ""
 		}
 		why := ""
 		if person && people >= r.plan.Budget.PeopleDeadline {
@@ -223,7 +240,7 @@ func (r *Run) sleepOrSignal(ctx workflow.Context, receipts workflow.ReceiveChann
 
 // awaitsPerson reports that only a person can take the action further.
 func awaitsPerson(s onceward.ActionState) bool {
-	return s == onceward.StateAwaitingOperator || s == onceward.StateUnknown || s == onceward.StateReversed
+	return s == onceward.StateAwaitingApproval || s == onceward.StateAwaitingOperator || s == onceward.StateUnknown || s == onceward.StateReversed
 }
 
 // note keeps the newest receipt of each action, in the order of first proposal, and
@@ -284,14 +301,52 @@ func (r *Run) withdraw(tool string, result onceward.ActResult) {
 	}
 }
 
+// takeBack takes the ask for an approval back and waits until the gate has said so:
+// what it decided before goes first, and is reported. Of a call that needs nobody, or
+// that is past its approval, there is nothing to take back.
+func (r *Run) takeBack(ctx workflow.Context, input onceward.ActInput) (decided bool) {
+	waits := func(a onceward.ActionReceipt) bool {
+		return a.ActionID == input.ActionID && a.Status != onceward.StateAwaitingApproval
+	}
+	if !input.Approval.Needed() || slices.ContainsFunc(r.actions, waits) {
+		return true
+	}
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	options := workflow.WithActivityOptions(free, workflow.ActivityOptions{
+		StartToCloseTimeout: actTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
+		Summary:             onceward.Summary("take back the ask for " + string(input.ActionID)),
+	})
+	var status onceward.GateStatus
+	for {
+		if err := workflow.ExecuteActivity(options, onceward.ActivityWithdraw, input).Get(free, &status); err == nil {
+			break
+		}
+		_ = workflow.Sleep(free, firstAsk) // only a worker of an older release ends its retries
+	}
+	cancel()
+	r.actions = slices.DeleteFunc(r.actions, func(a onceward.ActionReceipt) bool {
+		return a.ActionID == input.ActionID && a.Status == onceward.StateAwaitingApproval
+	})
+	return status == onceward.GateApproved || status == onceward.GateDenied || status == onceward.GateSuperseded
+}
+
+// writeStatus writes an output that is no error.
+func (r *Run) writeStatus(ctx workflow.Context, callID, status, reason string) onceward.Item {
+	return r.written(ctx, onceward.WriteItemInput{CallID: callID, Status: status, Message: reason})
+}
+
 // writeItem writes an output item through a local activity, which also works in
 // a cancelled run.
 func (r *Run) writeItem(ctx workflow.Context, callID, code, message string) onceward.Item {
+	return r.written(ctx, onceward.WriteItemInput{CallID: callID, Code: code, Message: message})
+}
+
+func (r *Run) written(ctx workflow.Context, input onceward.WriteItemInput) onceward.Item {
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	var item onceward.Item
-	input := onceward.WriteItemInput{CallID: callID, Code: code, Message: message}
 	if err := workflow.ExecuteLocalActivity(local(free, "write item"), onceward.ActivityWriteItem, input).Get(free, &item); err != nil {
-		panic(fmt.Sprintf("write item of %s: %v", callID, err)) // fails the workflow task, not the run: a call without its output would end it at the next turn
+		panic(fmt.Sprintf("write item of %s: %v", input.CallID, err)) // fails the workflow task, not the run: a call without its output would end it at the next turn
 	}
 	cancel()
 	return item

@@ -30,6 +30,7 @@ type action struct {
 	failure     string
 	refused     refusals
 	told        bool
+	unapproved  int // how many people have to approve what nobody was asked about; zero: none
 	inbox       inbox
 }
 
@@ -44,7 +45,7 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 	a := &action{in: in.Act, started: workflow.Now(ctx), receipt: in.Begin(), refused: refusals{in.Refused, in.More}}
 	a.stamp(ctx)
 	work, _ := workflow.NewDisconnectedContext(ctx)
-	if err := a.register(work); err != nil {
+	if err := errors.Join(a.register(work), a.registerRelease(work)); err != nil {
 		return a.receipt, err
 	}
 	switch {
@@ -63,8 +64,11 @@ func Action(ctx workflow.Context, in onceward.ActionInput) (onceward.ActionRecei
 			a.reconcile(work)
 		case onceward.StateAwaitingOperator, onceward.StateReversed:
 			a.tell(work)
-			if err := workflow.Await(work, func() bool { return a.receipt.Status.Final() }); err != nil {
+			if err := workflow.Await(work, func() bool { return a.receipt.Status.Final() || a.released() }); err != nil {
 				return a.receipt, err
+			}
+			if a.released() {
+				a.commit(work)
 			}
 		case onceward.StateCommitted, onceward.StateRejected, onceward.StateUnknown:
 		}
@@ -127,6 +131,10 @@ func (a *action) commit(ctx workflow.Context) {
 		case result.NotSent == onceward.NotSentReset:
 			a.wasReset(ctx)
 			return
+		case result.NotSent == onceward.NotSentUnapproved:
+			a.unapproved = max(1, result.People)
+			a.to(ctx, onceward.StateAwaitingOperator, "nothing was sent: "+result.Detail)
+			return
 		case result.NotSent == onceward.NotSentReadFailed:
 			if failedReads++; failedReads >= maxPreReads {
 				a.to(ctx, onceward.StateAwaitingOperator, "nothing was sent: the read before the commit keeps failing: "+result.Detail)
@@ -184,6 +192,7 @@ func (a *action) tryCommit(ctx workflow.Context) (result onceward.CommitResult, 
 	err := workflow.ExecuteActivity(options, onceward.CommitActivity(a.in.Agent, a.in.Tool), onceward.CommitInput{
 		Action: a.describe(notAfter), Args: a.in.Args,
 		RunID: info.WorkflowExecution.RunID, OriginalRunID: info.OriginalRunID, VerifyByRead: a.in.Policy.VerifyByRead, Version: a.in.Version,
+		Approval: a.in.Approval, ApprovedBy: a.receipt.ApprovedBy,
 	}).Get(ctx, &result)
 	if err == nil && result.NotSent == "" && result.Receipt.Status == "" {
 		err = errors.New("somebody completed the activity from outside, with a result that says nothing")

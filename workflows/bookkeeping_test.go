@@ -22,19 +22,21 @@ import (
 
 // world plays the activities of a run by a script that was drawn before.
 type world struct {
-	mu       sync.Mutex
-	turns    [][]string // of each response: kinds of calls, or one class of a failure
-	acts     []string   // of each Act: what it says
-	always   string     // what it says after those; "": committed
-	asked    []onceward.ActInput
-	reads    []bool // of each read: whether it fails
-	calls    int
-	steps    int
-	instead  map[string]any       // activities that others play
-	says     string               // what a read answers; "": read
-	plan     func(*onceward.Plan) // changes it; nil: a plan of this release without limits
-	cancelAt int                  // the activity during which the run is cancelled; 0: never
-	cancel   func()
+	mu        sync.Mutex
+	turns     [][]string // of each response: kinds of calls, or one class of a failure
+	acts      []string   // of each Act: what it says
+	always    string     // what it says after those; "": committed
+	asked     []onceward.ActInput
+	reads     []bool // of each read: whether it fails
+	calls     int
+	steps     int
+	instead   map[string]any       // activities that others play
+	says      string               // what a read answers; "": read
+	plan      func(*onceward.Plan) // changes it; nil: a plan of this release without limits
+	decided   onceward.GateStatus  // what an ask that is taken back hears; "": nothing was decided
+	withdrawn []onceward.ActInput
+	cancelAt  int // the activity during which the run is cancelled; 0: never
+	cancel    func()
 }
 
 // step counts the activities and cancels the run in the chosen one.
@@ -101,6 +103,9 @@ func (w *world) callModel(context.Context, onceward.CallInput) (onceward.CallRes
 			call.Kind, call.Args = onceward.KindRead, []byte(`{}`)
 		case "w":
 			call.Kind, call.Args, call.ActionID = onceward.KindWrite, []byte(`{}`), onceward.ActionID("w/"+id)
+		case "a": // a write that a person has to approve
+			call.Tool, call.Kind, call.Args, call.ActionID = "w", onceward.KindWrite, []byte(`{}`), onceward.ActionID("w/"+id)
+			call.Approval = &onceward.Approval{People: 1, Why: "it is much"}
 		default:
 			output := onceward.CallError(id, "unknown_tool", "drawn")
 			call.Output = &output
@@ -147,6 +152,12 @@ func (w *world) act(_ context.Context, in onceward.ActInput) (onceward.ActResult
 			output, err := onceward.CallOutput(in.CallID, "submitted")
 			return onceward.ActResult{Receipt: receipt, Output: &output}, err
 		}
+	case "asks":
+		receipt.Status, receipt.Run = onceward.StateAwaitingApproval, in.Run
+	case "denied":
+		receipt.Status = onceward.StateRejected
+		output, err := onceward.CallOutput(in.CallID, "denied")
+		return onceward.ActResult{Denied: true, Receipt: receipt, Output: &output}, err
 	case "operator":
 		receipt.Status = onceward.StateAwaitingOperator
 	case "rejected":
@@ -162,7 +173,22 @@ func (w *world) act(_ context.Context, in onceward.ActInput) (onceward.ActResult
 }
 
 func (w *world) writeItem(_ context.Context, in onceward.WriteItemInput) (onceward.Item, error) {
+	if in.Status != "" {
+		return onceward.CallOutput(in.CallID, in.Status)
+	}
 	return onceward.CallError(in.CallID, in.Code, in.Message), nil
+}
+
+// withdraw answers what the gate had decided.
+func (w *world) withdraw(_ context.Context, in onceward.ActInput) (onceward.GateStatus, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.step()
+	w.withdrawn = append(w.withdrawn, in)
+	if w.decided != "" {
+		return w.decided, nil
+	}
+	return onceward.GateAwaiting, nil
 }
 
 func (w *world) writeItems(_ context.Context, in onceward.WriteItemsInput) ([]onceward.Item, error) {
@@ -182,6 +208,7 @@ func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 	for name, fn := range map[string]any{
 		onceward.ActivityOpen: w.open, onceward.ActivitySelectRoute: w.selectRoute, onceward.ActivityCallModel: w.callModel, onceward.ActivityAct: w.act,
 		onceward.ActivityWriteItem: w.writeItem, onceward.ActivityWriteItems: w.writeItems, onceward.ReadActivity("a", "r"): w.read,
+		onceward.ActivityWithdraw: w.withdraw,
 	} {
 		if other, ok := w.instead[name]; ok {
 			fn = other

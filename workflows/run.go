@@ -79,9 +79,10 @@ func Open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (*Run, 
 }
 
 func (r *Run) open(ctx workflow.Context, agent onceward.Agent, in onceward.Start) (onceward.Opened, error) {
-	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; strings.HasPrefix(id, onceward.ActionID("").WorkflowID()) {
+	id := workflow.GetInfo(ctx).WorkflowExecution.ID
+	if strings.HasPrefix(id, onceward.ActionID("").WorkflowID()) || strings.HasPrefix(id, onceward.ActionID("").GateID()) {
 		return onceward.Opened{}, temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the workflow id %s is that of an action, which the run could then not propose: give the run another", id), onceward.ErrorInvalidStart, nil)
+			fmt.Sprintf("the workflow id %s is that of an action or an approval, which the run could then not propose: give the run another", id), onceward.ErrorInvalidStart, nil)
 	}
 	request := onceward.OpenRequest{Agent: agent.Name, Request: in.Request, Tenant: in.Tenant, User: in.User, Slot: slot(ctx, in), State: in.State}
 	// Disconnected: a run that is cancelled before it begins ends with a Result too.

@@ -216,9 +216,11 @@ func TestFinalStatesHaveNoWayOut(t *testing.T) {
 			t.Errorf("%s -> %s has no reason", tr.From, tr.To)
 		}
 	}
-	for _, to := range []onceward.ActionState{onceward.StateCommitting, onceward.StateReconciling} {
-		if Allowed(onceward.StateAwaitingOperator, to) {
-			t.Errorf("awaiting_operator leads to %s: only a person's decision may end it", to)
+	for _, move := range [][2]onceward.ActionState{
+		{onceward.StateAwaitingOperator, onceward.StateReconciling}, {onceward.StateReversed, onceward.StateCommitting}, {onceward.StateReversed, onceward.StateReconciling},
+	} {
+		if Allowed(move[0], move[1]) {
+			t.Errorf("%s leads to %s: only a person's decision may end it", move[0], move[1])
 		}
 	}
 }

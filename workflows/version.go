@@ -54,7 +54,7 @@ func understandCalls(calls []onceward.Call) {
 
 func understandReceipt(receipt onceward.ActionReceipt) {
 	known := func(t Transition) bool { return t.From == receipt.Status || t.To == receipt.Status }
-	if receipt.Status != "" && receipt.Status != onceward.StateUnknown && !slices.ContainsFunc(Transitions, known) {
+	if receipt.Status != "" && receipt.Status != onceward.StateUnknown && receipt.Status != onceward.StateAwaitingApproval && !slices.ContainsFunc(Transitions, known) {
 		leaveToNewer("the receipt of "+string(receipt.ActionID), fmt.Sprintf("state %q", receipt.Status))
 	}
 }

@@ -89,7 +89,7 @@ func orNull(s string) *string {
 // waitsFor says who has to do something before the action has a receipt.
 func waitsFor(state onceward.ActionState) string {
 	switch state {
-	case onceward.StateAwaitingOperator, onceward.StateReversed, onceward.StateUnknown:
+	case onceward.StateAwaitingApproval, onceward.StateAwaitingOperator, onceward.StateReversed, onceward.StateUnknown:
 		return "person"
 	case onceward.StateAccepted:
 		return "product"

@@ -40,6 +40,7 @@ func (p ports) check(ctx context.Context) error {
 func devCommand(o *options) *cobra.Command {
 	var p ports
 	var db string
+	var sample sampleOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run Temporal, model resources, payments and a worker on this machine",
@@ -52,9 +53,10 @@ The pool's control address takes faults while it runs; package routertest says h
 		Example: "  onceward dev\n  onceward dev --port 7300 --ui-port 7301 --db dev.db",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return dev(cmd.Context(), o, p, db, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return dev(cmd.Context(), o, p, db, sample, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	sample.flags(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&p.temporal, "port", 0, "port of Temporal; refused if somebody has it (default 7233 if it is free, else a free one)")
 	flags.IntVar(&p.ui, "ui-port", 0, "port of the Temporal UI (default 8233 if it is free, else a free one)")
@@ -64,7 +66,7 @@ The pool's control address takes faults while it runs; package routertest says h
 	return cmd
 }
 
-func dev(ctx context.Context, o *options, p ports, db string, out, errs io.Writer) error {
+func dev(ctx context.Context, o *options, p ports, db string, sample sampleOptions, out, errs io.Writer) error {
 	if err := p.check(ctx); err != nil {
 		return fmt.Errorf("start dev: %w", err)
 	}
@@ -93,7 +95,8 @@ func dev(ctx context.Context, o *options, p ports, db string, out, errs io.Write
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	working := make(chan error, 1)
-	go func() { working <- runWorker(ctx, cfg, stack.PaymentsURL) }()
+	sample.payments = stack.PaymentsURL
+	go func() { working <- runWorker(ctx, cfg, sample) }()
 	select {
 	case err := <-working:
 		return err

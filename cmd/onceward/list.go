@@ -47,8 +47,8 @@ func listCommand(o *options) *cobra.Command {
 		Use:   "list",
 		Short: "List runs, newest first, or open actions",
 		Long: `List runs, newest first. With the search attributes of onceward setup these are the
-runs of agents with what they wait for; without them every workflow that is neither an
-action nor a pool, open or closed. The table shortens long workflow ids; --json has
+runs of agents with what they wait for; without them every workflow that is no action,
+approval or pool, open or closed. The table shortens long workflow ids; --json has
 them whole. Attempts and cost are those that show has, over all resets and
 continuations, with attempts in flight at their ceiling; of an execution that a reset
 left behind they are what it knew itself. The pending actions of a closed run are those
@@ -108,8 +108,8 @@ person first, whether their runs are open or not. It needs no search attributes.
 // opened while the namespace had none is in no list.
 func sayUnlisted(ctx context.Context, c client.Client, out io.Writer) {
 	answer, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: fmt.Sprintf(
-		"%s IS NULL AND ExecutionStatus = 'Running' AND WorkflowType != '%s' AND WorkflowType != '%s'",
-		onceward.AttributeAgent, onceward.WorkflowAction, onceward.WorkflowPool)})
+		"%s IS NULL AND ExecutionStatus = 'Running' AND WorkflowType != '%s' AND WorkflowType != '%s' AND WorkflowType != '%s'",
+		onceward.AttributeAgent, onceward.WorkflowAction, onceward.WorkflowPool, onceward.WorkflowApproval)})
 	switch n := answer.GetCount(); {
 	case err != nil: // the list itself is right as far as it goes
 		fmt.Fprintf(out, "onceward: whether open runs are missing here cannot be told: %v\n", err)
@@ -128,8 +128,8 @@ func knownStatus(s string) bool {
 }
 
 // list asks for the newest runs. known reports whether the namespace has the
-// search attributes of runs; without them everything that is neither an action nor
-// a pool is listed.
+// search attributes of runs; without them everything that is no action, approval or
+// pool is listed.
 func list(ctx context.Context, c client.Client, namespace string, status onceward.RunStatus, most int) (runs []listed, known bool, err error) {
 	ask := func(query string) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 		return c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: int32(most), Query: query})
@@ -138,7 +138,7 @@ func list(ctx context.Context, c client.Client, namespace string, status oncewar
 	if status != "" && status != onceward.StatusClosed {
 		query += fmt.Sprintf(" AND %s = '%s' AND ExecutionStatus = 'Running'", onceward.AttributeStatus, status)
 	}
-	plain := fmt.Sprintf("WorkflowType != '%s' AND WorkflowType != '%s'", onceward.WorkflowAction, onceward.WorkflowPool)
+	plain := fmt.Sprintf("WorkflowType != '%s' AND WorkflowType != '%s' AND WorkflowType != '%s'", onceward.WorkflowAction, onceward.WorkflowPool, onceward.WorkflowApproval)
 	if status == onceward.StatusClosed {
 		query, plain = query+" AND ExecutionStatus != 'Running'", plain+" AND ExecutionStatus != 'Running'"
 	}

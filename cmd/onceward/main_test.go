@@ -29,8 +29,8 @@ func TestCommandLinesThatCannotBeReadExitWith2AndNameTheReason(t *testing.T) {
 	}{
 		"an unknown flag":                           {[]string{"show", "x", "--nope"}, "unknown flag: --nope"},
 		"an unknown command":                        {[]string{"shew"}, `unknown command "shew"`},
-		"an unknown command with a flag of its own": {[]string{"approve", "x", "--by", "y"}, `unknown command "approve" for onceward`},
-		"the commands there are":                    {[]string{"approve", "x", "--by", "y"}, "commands: classify, complete, demo,"},
+		"an unknown command with a flag of its own": {[]string{"applaud", "x", "--by", "y"}, `unknown command "applaud" for onceward`},
+		"the commands there are":                    {[]string{"applaud", "x", "--by", "y"}, "commands: approvals, approve, classify, complete, demo,"},
 		"a command that was misspelt":               {[]string{"reslove", "x", "--by=y"}, "did you mean resolve?"},
 		"an unknown command of pool":                {[]string{"pool", "enabel", "a", "--by", "dana"}, `unknown command "enabel" for onceward pool; did you mean enable?`},
 		"a flag before any command":                 {[]string{"--by", "y", "show", "x"}, "unknown flag: --by"},

@@ -65,7 +65,7 @@ cannot be read.`,
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
 		demoCommand(&o), devCommand(&o), workerCommand(&o), setupCommand(&o), preflightCommand(&o), probeCommand(&o),
-		poolCommand(&o), showCommand(&o), listCommand(&o), shapeCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(), versionCommand(),
+		poolCommand(&o), showCommand(&o), listCommand(&o), shapeCommand(&o), approvalsCommand(&o), approveCommand(&o), denyCommand(&o), resolveCommand(&o), completeCommand(&o), classifyCommand(), versionCommand(),
 	)
 	return cmd
 }

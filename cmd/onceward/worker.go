@@ -18,7 +18,7 @@ import (
 )
 
 func workerCommand(o *options) *cobra.Command {
-	var paymentsURL string
+	var sample sampleOptions
 	cmd := &cobra.Command{
 		Use:   "worker --config FILE",
 		Short: "Run a worker with the sample agents",
@@ -31,7 +31,7 @@ samples/refund/worker.`,
 			if err := required(cmd.Flags(), "config"); err != nil {
 				return err
 			}
-			if err := checkPayments(paymentsURL); err != nil {
+			if err := checkPayments(sample.payments); err != nil {
 				return err
 			}
 			cfg, err := worker.Load(o.config)
@@ -41,21 +41,39 @@ samples/refund/worker.`,
 			override(&cfg.Temporal.Address, o.address)
 			override(&cfg.Temporal.Namespace, o.namespace)
 			slog.SetDefault(slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
-			return runWorker(cmd.Context(), cfg, paymentsURL)
+			return runWorker(cmd.Context(), cfg, sample)
 		},
 	}
-	cmd.Flags().StringVar(&paymentsURL, "payments", "http://127.0.0.1:9200", "base URL of the payments service of the refund sample")
+	cmd.Flags().StringVar(&sample.payments, "payments", "http://127.0.0.1:9200", "base URL of the payments service of the refund sample")
+	sample.flags(cmd)
 	return cmd
 }
 
+// sampleOptions are what the sample agents are made with.
+type sampleOptions struct {
+	payments     string
+	approveAbove int64 // cents; negative: nobody is asked
+}
+
+func (s *sampleOptions) flags(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&s.approveAbove, "approve-above", -1, "ask a person about refunds of more than so many `cents`; negative asks about none")
+}
+
+func (s sampleOptions) refunds() onceward.Agent {
+	if s.approveAbove < 0 {
+		return refund.Refunds
+	}
+	return refund.ApproveAbove(s.approveAbove)
+}
+
 // runWorker runs a worker with the sample agents until ctx ends.
-func runWorker(ctx context.Context, cfg worker.Config, paymentsURL string) error {
+func runWorker(ctx context.Context, cfg worker.Config, sample sampleOptions) error {
 	c, err := worker.Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	w, err := samples(c, cfg, paymentsURL)
+	w, err := samples(c, cfg, sample)
 	if err != nil {
 		return err
 	}
@@ -63,24 +81,24 @@ func runWorker(ctx context.Context, cfg worker.Config, paymentsURL string) error
 }
 
 // samples registers the sample agents whose task class the configuration has.
-func samples(c client.Client, cfg worker.Config, paymentsURL string) (*worker.Worker, error) {
+func samples(c client.Client, cfg worker.Config, sample sampleOptions) (*worker.Worker, error) {
 	w, err := worker.New(c, cfg)
 	if err != nil {
 		return nil, err
 	}
 	agents := 0
-	for _, sample := range []struct {
+	for _, a := range []struct {
 		agent      onceward.Agent
 		workflow   any
 		activities any
 	}{
-		{refund.Refunds, refund.RefundWorkflow, &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}},
+		{sample.refunds(), refund.RefundWorkflow, &refund.Activities{Payments: payments.NewClient(sample.payments, activities.SendOnce(nil))}},
 		{quiz.Quizzes, quiz.QuizWorkflow, nil},
 	} {
-		if _, err := cfg.Task(sample.agent.Task); err != nil {
+		if _, err := cfg.Task(a.agent.Task); err != nil {
 			continue
 		}
-		if err := w.Register(sample.workflow, sample.agent, sample.activities); err != nil {
+		if err := w.Register(a.workflow, a.agent, a.activities); err != nil {
 			return nil, fmt.Errorf("start worker: %w", err)
 		}
 		agents++

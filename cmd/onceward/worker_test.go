@@ -37,7 +37,7 @@ func TestWorkerRegistersTheSamplesThatTheConfigurationHasATaskFor(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = samples(c, cfg, "http://127.0.0.1:1")
+		_, err = samples(c, cfg, sampleOptions{payments: "http://127.0.0.1:1", approveAbove: -1})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", tasks, err, want)
 		}

@@ -3,6 +3,7 @@
 package refund
 
 import (
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -27,11 +28,32 @@ var Refunds = onceward.Agent{
 	Tools: []onceward.Tool{
 		onceward.Read(onceward.Spec{Name: "get_order", Description: "Read an order: its amount in cents and its status."},
 			(*Activities).GetOrder),
+		createRefund(onceward.ApprovalPolicy{}),
+	},
+}
+
+// createRefund is the write, with the people that it has to be approved by.
+func createRefund(approve onceward.ApprovalPolicy) onceward.Tool {
+	return onceward.Write(onceward.Spec{
+		Name: "create_refund", Description: "Refund the whole amount of an order.",
 		// Payments finishes a request within a second, so five seconds after the
 		// lease "not found" means that nothing was paid.
-		onceward.Write(onceward.Spec{Name: "create_refund", Description: "Refund the whole amount of an order.", Settle: 5 * time.Second},
-			refundAction, (*Activities).CreateRefund, (*Activities).FindRefund),
-	},
+		Settle:  5 * time.Second,
+		Approve: approve,
+	}, refundAction, (*Activities).CreateRefund, (*Activities).FindRefund)
+}
+
+// ApproveAbove returns Refunds, with a person who has to approve each refund of more
+// than so many cents. Register it in place of Refunds; the workflow is the same.
+func ApproveAbove(cents int64) onceward.Agent {
+	agent := Refunds
+	agent.Tools = []onceward.Tool{agent.Tools[0], createRefund(onceward.ApproveIf(func(_ onceward.Caller, in RefundArgs) onceward.Approval {
+		if in.AmountCents <= cents {
+			return onceward.Approval{}
+		}
+		return onceward.Approval{People: 1, Why: fmt.Sprintf("a refund of %d cents is more than %d", in.AmountCents, cents)}
+	}))}
+	return agent
 }
 
 // RefundWorkflow is one run of the agent.

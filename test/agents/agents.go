@@ -271,5 +271,5 @@ type Registration struct {
 var All = []Registration{
 	{KeyedWorkflow, Keyed}, {PatientWorkflow, Patient}, {UnsettledWorkflow, Unsettled}, {OnceWorkflow, Once}, {VerifiedWorkflow, Verified},
 	{BankWorkflow, Bank}, {KeeperWorkflow, Keeper}, {ReaderWorkflow, Reader}, {GreedyWorkflow, Greedy}, {TalkWorkflow, Talker}, {quiz.QuizWorkflow, quiz.Quizzes},
-	{AcceptingWorkflow, Accepting}, {ServingWorkflow, Serving},
+	{AcceptingWorkflow, Accepting}, {ServingWorkflow, Serving}, {AskingWorkflow, Asking}, {FourEyesWorkflow, FourEyes},
 }

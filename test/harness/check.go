@@ -40,6 +40,9 @@ func (b *Bench) Check(run *Run, order string, want Want) (onceward.Result, []His
 		b.t.Errorf("transcript: %v", err)
 	}
 	for _, action := range result.Actions {
+		if action.DeniedBy != "" { // it was never started
+			continue
+		}
 		chain = append(chain, b.Chain(action.ActionID.WorkflowID())...)
 	}
 	for _, h := range chain {

@@ -35,6 +35,7 @@ func Replayer(dc converter.DataConverter) (sdk.WorkflowReplayer, error) {
 		return nil, fmt.Errorf("make replayer: %w", err)
 	}
 	r.RegisterWorkflowWithOptions(workflows.Action, workflow.RegisterOptions{Name: onceward.WorkflowAction})
+	r.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: onceward.WorkflowApproval})
 	r.RegisterWorkflowWithOptions(workflows.Pool, workflow.RegisterOptions{Name: onceward.WorkflowPool})
 	r.RegisterWorkflow(refund.RefundWorkflow)
 	for _, agent := range agents.All {

@@ -28,6 +28,7 @@ func main() {
 
 func command() *cobra.Command {
 	var config, paymentsURL string
+	var approveAbove int64
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Run the refund agent's worker until SIGTERM or Ctrl-C",
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
@@ -48,8 +49,12 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			agent := refund.Refunds
+			if approveAbove >= 0 {
+				agent = refund.ApproveAbove(approveAbove)
+			}
 			tools := &refund.Activities{Payments: payments.NewClient(paymentsURL, activities.SendOnce(nil))}
-			if err := w.Register(refund.RefundWorkflow, refund.Refunds, tools); err != nil {
+			if err := w.Register(refund.RefundWorkflow, agent, tools); err != nil {
 				return err
 			}
 			return w.Run(cmd.Context())
@@ -57,6 +62,7 @@ func command() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&config, "config", "onceward.yaml", "configuration file")
 	cmd.Flags().StringVar(&paymentsURL, "payments", "http://127.0.0.1:9200", "base URL of the payments service")
+	cmd.Flags().Int64Var(&approveAbove, "approve-above", -1, "ask a person about refunds of more than so many `cents`; negative asks about none")
 	return cmd
 }
 

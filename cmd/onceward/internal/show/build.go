@@ -2,6 +2,7 @@ package show
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,9 @@ type Input struct {
 	// missing is reported as the run itself knows it.
 	Actions map[onceward.ActionID]onceward.ActionReceipt
 	Unread  map[onceward.ActionID]error // why those of the others could not be read
-	Live    *onceward.Status            // the run's own answer, if a worker gave one
+	// Undecided are proposals that nobody approved in time: they have no action.
+	Undecided []onceward.ActionID
+	Live      *onceward.Status // the run's own answer, if a worker gave one
 }
 
 // Build makes the report. Its error names the execution and the event that
@@ -45,7 +48,9 @@ func Build(in Input) (Report, error) {
 		report.Attempts = append(report.Attempts, entry.Attempt)
 	}
 	for _, id := range c.actions {
-		report.Actions = append(report.Actions, c.action(id, in))
+		if !slices.Contains(in.Undecided, id) {
+			report.Actions = append(report.Actions, c.action(id, in))
+		}
 	}
 	report.spend(c, in.Live)
 	report.state(c, in)
@@ -139,6 +144,9 @@ func (r *Report) state(c *chain, in Input) {
 	}
 	r.Status = onceward.StatusRunning
 	for _, a := range r.Actions {
+		if a.Status == onceward.StateAwaitingApproval {
+			r.Status, r.waiting = onceward.StatusWaitingPerson, "an approval: onceward approve "+string(a.ActionID)
+		}
 		if a.Status == onceward.StateAwaitingOperator || a.Status == onceward.StateReversed || a.Status == onceward.StateUnknown && a.Remark == nil {
 			r.Status, r.Outcome = onceward.StatusWaitingPerson, text(onceward.OutcomeUnknown)
 			r.waiting = "a decision about " + string(a.ActionID) + ": onceward resolve " + string(a.ActionID)

@@ -46,6 +46,8 @@ func Read(ctx context.Context, c client.Client, workflowID string) (Report, erro
 	switch info.GetType().GetName() {
 	case onceward.WorkflowAction:
 		return Report{}, fmt.Errorf("show %s: it is an action, not a run; `onceward show` its run: %s", workflowID, startedBy(info))
+	case onceward.WorkflowApproval:
+		return Report{}, fmt.Errorf("show %s: it is an approval, not a run; `onceward approvals` lists those that are open, and `onceward show` its run: %s", workflowID, startedBy(info))
 	case onceward.WorkflowPool:
 		return Report{}, fmt.Errorf("show %s: it is a pool, not a run: look at it with `onceward pool show --pool %s`", workflowID, strings.TrimPrefix(workflowID, onceward.PoolWorkflowID("")))
 	}
@@ -76,6 +78,14 @@ func Read(ctx context.Context, c client.Client, workflowID string) (Report, erro
 			in.Actions[id] = receipt
 		case ctx.Err() != nil:
 			return Report{}, err
+		case errors.Is(err, ErrNotFound):
+			gate, unread := readGate(ctx, live, c, id)
+			in.Unread[id] = err
+			if receipt, ok := gate.proposal(); unread == nil && ok {
+				in.Actions[id] = receipt
+			} else if unread == nil {
+				in.Undecided = append(in.Undecided, id)
+			}
 		default: // one that cannot be read hides neither the run nor the others
 			in.Unread[id] = err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -128,6 +129,9 @@ func actionTable(actions []Action) string {
 		by := or(a.VerifiedBy, "")
 		if a.ResolvedBy != nil {
 			by += " " + *a.ResolvedBy
+		}
+		for _, p := range a.ApprovedBy {
+			notes = append(notes, fmt.Sprintf("  %s: approved by %s at %s %s", OneLine(string(a.ActionID)), OneLine(p.By), p.At.UTC().Format(time.RFC3339), OneLine(p.Note)))
 		}
 		t.AppendRow(table.Row{a.ActionID, a.Tool, a.Status, or(a.Ref, ""), a.Commits, a.Reconciled, by, a.Version})
 		if a.reason != "" {

@@ -91,6 +91,9 @@ type Action struct {
 	VerifiedBy *onceward.VerifiedBy `json:"verified_by"`
 	ResolvedBy *string              `json:"resolved_by"`
 	Version    int                  `json:"version"`
+	// ApprovedBy and DeniedBy are the people who were asked before anything was sent.
+	ApprovedBy []onceward.Approver `json:"approved_by,omitempty"`
+	DeniedBy   *string             `json:"denied_by,omitempty"`
 	// Remark says why nobody could look, where unknown says only that.
 	Remark *string `json:"remark,omitempty"`
 	// What people said of it: the note of who decided, and what was sent and not
@@ -123,5 +126,6 @@ func ActionOf(r onceward.ActionReceipt) Action {
 		ActionID: r.ActionID, Tool: r.Tool, Status: r.Status, Ref: text(r.Ref), Commits: r.Commits, Reconciled: r.Reconciled,
 		VerifiedBy: text(r.VerifiedBy), ResolvedBy: text(r.ResolvedBy), Version: r.Version, reason: r.Reason,
 		Note: text(r.Note), Refused: r.Refused, More: r.More, Reversal: r.Reversal,
+		ApprovedBy: r.ApprovedBy, DeniedBy: text(r.DeniedBy),
 	}
 }
