@@ -83,6 +83,9 @@ type Approver struct {
 	At   time.Time `json:"at"`
 }
 
+// Denial is what the model and the ledger hear of a person who denied.
+func (a Approver) Denial() string { return Cut("denied by a person: "+a.Note, MaxReason) }
+
 // Vote is what a person sends to approve or to deny. Version is that of the request
 // as the person saw it: one that was sent for an earlier request, and that a reset or
 // a later ask brings again, decides nothing. The zero value is refused.
@@ -147,19 +150,6 @@ type Asking struct {
 	Until  time.Time `json:"until"`
 }
 
-// Withdrawal takes an ask back, as the update onceward.withdraw. Runs send it. An
-// empty Call takes back all that the execution asks.
-type Withdrawal struct {
-	Run   string `json:"run"`
-	RunID string `json:"run_id"`
-	Call  string `json:"call,omitempty"`
-}
-
-// Of reports whether an ask is taken back by the withdrawal.
-func (w Withdrawal) Of(a Asking) bool {
-	return w.Run == a.Run && w.RunID == a.RunID && (w.Call == "" || w.Call == a.Call)
-}
-
 // Denial is a decision that holds for as long as Temporal keeps the gate: nobody is
 // asked about the same effect again.
 type Denial struct {
@@ -169,13 +159,6 @@ type Denial struct {
 
 // MaxDenials is how many denied proposals of one action are remembered.
 const MaxDenials = 50
-
-// GateInput is the input of the Approval workflow: the proposal, and the run id of the
-// gate before, open or closed when it was asked for, whose denials hold.
-type GateInput struct {
-	Act    ActInput `json:"act"`
-	Before string   `json:"before,omitempty"`
-}
 
 // Gate is what the query onceward.receipt of an Approval workflow answers, and its
 // result, which has no arguments.
@@ -198,19 +181,4 @@ type Gate struct {
 	Refused    []string        `json:"refused,omitempty"`
 	More       int             `json:"refused_more,omitempty"`
 	At         time.Time       `json:"at"`
-}
-
-// GateLook asks who of those that wait for a decision still runs, whether the action
-// exists, and what the gate before has denied.
-type GateLook struct {
-	ActionID ActionID `json:"action_id"`
-	Before   string   `json:"before,omitempty"` // its run id
-	Asks     []Asking `json:"asks,omitempty"`
-}
-
-// GateSeen is the answer to a GateLook.
-type GateSeen struct {
-	Exists  bool     `json:"exists"`            // the action
-	Running []Asking `json:"running,omitempty"` // of those that were asked about
-	Denied  []Denial `json:"denied,omitempty"`
 }

@@ -161,8 +161,6 @@ type ActResult struct {
 	Output  *Item         `json:"output,omitempty"`
 	// Conflict: the id is taken by other material arguments; Receipt is of those.
 	Conflict bool `json:"conflict,omitempty"`
-	// Denied: a person has denied it, and there is no action.
-	Denied bool `json:"denied,omitempty"`
 }
 
 // ActionInput is the input of the Action workflow. With Resolve set it only

@@ -83,8 +83,8 @@ type Bound struct {
 	Prepare func(caller Caller, raw json.RawMessage) (Prepared, error)
 	// Read carries out a read tool with prepared arguments.
 	Read func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
-	// Approval is what Spec.Approve says of prepared arguments; nil where there is no
-	// policy. It is the guard's second look.
+	// Approval is what Spec.Approve says of prepared arguments: the guard's second look.
+	// It is nil where there is no policy.
 	Approval func(caller Caller, args json.RawMessage) *Approval
 	// Commit and Find carry out a write tool with prepared arguments.
 	Commit, Find func(ctx context.Context, action Action, args json.RawMessage) (Receipt, error)
@@ -206,8 +206,18 @@ func WriteFor[R, I any](
 		if err := spec.Approve.check(tool.Input); err != nil {
 			return Bound{}, fmt.Errorf("bind tool %s: %w", spec.Name, err)
 		}
+		var second func(Caller, json.RawMessage) *Approval
+		if spec.Approve.Asks() {
+			second = func(caller Caller, args json.RawMessage) *Approval {
+				in, _, err := prepare[I](args)
+				if err != nil { // the commit says so
+					return nil
+				}
+				return spec.Approve.of(caller, in)
+			}
+		}
 		return Bound{
-			Tool: tool,
+			Tool: tool, Approval: second,
 			Prepare: func(caller Caller, raw json.RawMessage) (Prepared, error) {
 				in, args, err := prepare[I](raw)
 				if err != nil {
@@ -220,13 +230,6 @@ func WriteFor[R, I any](
 				p.Digest, p.Bare, err = materialDigest(spec.Name, caller.Tenant, reflect.ValueOf(in))
 				p.Approval = spec.Approve.of(caller, in)
 				return p, err
-			},
-			Approval: func(caller Caller, args json.RawMessage) *Approval {
-				in, _, err := prepare[I](args)
-				if err != nil { // the commit says so
-					return nil
-				}
-				return spec.Approve.of(caller, in)
 			},
 			Commit: call(r, commit, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusUnknown),
 			Find:   call(r, find, StatusCommitted, StatusRejected, StatusAccepted, StatusConflict, StatusAbsent),

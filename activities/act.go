@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
@@ -179,21 +180,27 @@ func (a *Activities) describe(ctx context.Context, id string) (onceward.ActionRe
 		return onceward.ActionReceipt{}, err
 	}
 	receipt := onceward.ActionReceipt{ActionID: actionID, Status: onceward.StateProposed}
-	convert := converter.WithDataConverterSerializationContext(a.convert, converter.WorkflowSerializationContext{
-		Namespace: activity.GetInfo(ctx).Namespace, WorkflowID: id,
-	})
-	for key, field := range map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run} {
-		if payload := described.Memo.GetFields()[key]; payload != nil {
-			if err := convert.FromPayload(payload, field); err != nil {
-				*field = "" // by a client with another converter: it says nothing, and the receipt will
-			}
-		}
-	}
+	a.readMemo(ctx, id, described.Memo, map[string]*string{onceward.MemoTool: &receipt.Tool, onceward.MemoDigest: &receipt.Digest, onceward.MemoRun: &receipt.Run})
 	if described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		receipt.Status = onceward.StateUnknown
 		receipt.Reason = fmt.Sprintf("the action was closed as %s before it had a receipt", described.Status)
 	}
 	return receipt, nil
+}
+
+// readMemo reads fields of a workflow's memo. One that is not there, or was written by a
+// client with another converter, says nothing and stays empty.
+func (a *Activities) readMemo(ctx context.Context, id string, memo *commonpb.Memo, fields map[string]*string) {
+	convert := converter.WithDataConverterSerializationContext(a.convert, converter.WorkflowSerializationContext{
+		Namespace: activity.GetInfo(ctx).Namespace, WorkflowID: id,
+	})
+	for key, field := range fields {
+		if payload := memo.GetFields()[key]; payload != nil {
+			if err := convert.FromPayload(payload, field); err != nil {
+				*field = ""
+			}
+		}
+	}
 }
 
 func timedOut(ctx context.Context, err error) bool {

@@ -10,10 +10,10 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/border"
 )
 
 // approve asks people about a proposal that needs them. done is false where the action
@@ -43,14 +43,13 @@ func (a *Activities) approve(ctx context.Context, in onceward.ActInput) (result 
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		Memo:                  map[string]any{onceward.MemoTool: in.Tool, onceward.MemoDigest: in.Digest, onceward.MemoRun: in.Run},
 		StaticSummary:         onceward.Summary(fmt.Sprintf("approve · %s · %s", in.Tool, in.ActionID)),
-	}, onceward.WorkflowApproval, onceward.GateInput{Act: in, Before: before})
+	}, onceward.WorkflowApproval, border.GateInput{Act: in, Before: before})
 	if err != nil {
 		return result, false, fmt.Errorf("ask for the approval of %s: %w", in.ActionID, err)
 	}
-	return onceward.ActResult{Pending: true, Receipt: onceward.ActionReceipt{
-		ActionID: in.ActionID, Agent: in.Agent, Run: in.Run, RunID: in.RunID, Tool: in.Tool, Digest: in.Digest, Tenant: in.Caller.Tenant,
-		Status: onceward.StateAwaitingApproval, Reason: in.Approval.Why, ApprovedBy: gate.ApprovedBy,
-	}}, true, nil
+	receipt := onceward.ActionInput{Act: in}.Begin()
+	receipt.Status, receipt.Reason = onceward.StateAwaitingApproval, in.Approval.Why
+	return onceward.ActResult{Pending: true, Receipt: receipt}, true, nil
 }
 
 // exists reports whether Temporal knows a workflow, open or closed.
@@ -86,18 +85,8 @@ func (a *Activities) lastGate(ctx context.Context, id onceward.ActionID) (gate o
 	default:
 		return gate, runID, false, nil
 	}
-	convert := converter.WithDataConverterSerializationContext(a.convert, converter.WorkflowSerializationContext{
-		Namespace: activity.GetInfo(ctx).Namespace, WorkflowID: id.GateID(),
-	})
-	for key, field := range map[string]*string{onceward.MemoTool: &gate.Tool, onceward.MemoDigest: &gate.Digest} {
-		if payload := described.Memo.GetFields()[key]; payload != nil {
-			if err := convert.FromPayload(payload, field); err != nil {
-				gate = onceward.Gate{} // by a client with another converter: it says nothing, and the gate is asked
-				break
-			}
-		}
-	}
-	if gate.Digest == "" {
+	a.readMemo(ctx, id.GateID(), described.Memo, map[string]*string{onceward.MemoTool: &gate.Tool, onceward.MemoDigest: &gate.Digest})
+	if gate.Tool == "" || gate.Digest == "" { // the memo says nothing: the gate is asked
 		answer, err := a.client.QueryWorkflow(ctx, id.GateID(), runID, onceward.QueryReceipt)
 		if err == nil {
 			err = answer.Get(&gate)
@@ -120,17 +109,15 @@ func denialOf(gate onceward.Gate, in onceward.ActInput) (onceward.Denial, bool) 
 
 // denial answers a proposal that a person has refused.
 func denial(in onceward.ActInput, d onceward.Denial) onceward.ActResult {
-	reason := onceward.Cut("denied by a person: "+d.Note, onceward.MaxReason)
-	item := answer(in.CallID, told{Status: onceward.StatusRejected, Reason: reason, DeniedBy: d.By})
-	return onceward.ActResult{Denied: true, Output: &item, Receipt: onceward.ActionReceipt{
-		ActionID: in.ActionID, Agent: in.Agent, Run: in.Run, RunID: in.RunID, Tool: in.Tool, Digest: in.Digest, Tenant: in.Caller.Tenant,
-		Status: onceward.StateRejected, Reason: reason, DeniedBy: d.By, At: d.At,
-	}}
+	receipt := onceward.ActionInput{Act: in}.Begin()
+	receipt.Status, receipt.Reason, receipt.DeniedBy, receipt.At = onceward.StateRejected, d.Denial(), d.By, d.At
+	item := answer(in.CallID, told{Status: onceward.StatusRejected, Reason: receipt.Reason, DeniedBy: d.By})
+	return onceward.ActResult{Output: &item, Receipt: receipt}
 }
 
 // LookAround says whether an action exists, and which of the executions that wait for
 // it still run.
-func (a *Activities) LookAround(ctx context.Context, in onceward.GateLook) (seen onceward.GateSeen, err error) {
+func (a *Activities) LookAround(ctx context.Context, in border.GateLook) (seen border.GateSeen, err error) {
 	if seen.Exists, err = a.exists(ctx, in.ActionID.WorkflowID()); err != nil || seen.Exists {
 		return seen, err
 	}
@@ -168,7 +155,7 @@ func (a *Activities) Withdraw(ctx context.Context, in onceward.ActInput) (oncewa
 		WorkflowID: in.ActionID.GateID(), UpdateName: onceward.UpdateWithdraw, WaitForStage: client.WorkflowUpdateStageCompleted,
 		// One for all retries of this activity: an answer that was lost is heard again.
 		UpdateID: "withdraw/" + info.WorkflowExecution.RunID + "/" + in.CallID,
-		Args:     []any{onceward.Withdrawal{Run: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Call: in.CallID}},
+		Args:     []any{border.Withdrawal{Run: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Call: in.CallID}},
 	})
 	if err == nil {
 		err = handle.Get(ctx, &gate)

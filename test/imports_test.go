@@ -43,6 +43,12 @@ var importRules = []importRule{
 		deny:   []string{"testing/..."},
 	},
 	{
+		// What crosses between workflows and activities is vocabulary that no author needs.
+		folder: "internal/border",
+		allow:  []string{module},
+		deny:   []string{"net/...", "os/...", "math/rand/...", "crypto/rand", "syscall", "testing/..."},
+	},
+	{
 		// One model attempt over HTTP, of use without Temporal and without a configuration file.
 		folder: "router/...",
 		allow: []string{
@@ -56,7 +62,7 @@ var importRules = []importRule{
 		// sdk/converter only carries payloads through, and api/enums names policies of the SDK.
 		folder: "workflows/...",
 		allow: []string{
-			module,
+			module, module + "/internal/border",
 			"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/sdk/converter",
 			"go.temporal.io/api/enums/v1",
 		},
@@ -68,7 +74,7 @@ var importRules = []importRule{
 		// The router comes through an interface that activities declares.
 		folder: "activities/...",
 		allow: []string{
-			module,
+			module, module + "/internal/border",
 			"go.temporal.io/sdk/activity", "go.temporal.io/sdk/temporal", "go.temporal.io/sdk/client",
 			"go.temporal.io/api/...", "go.temporal.io/sdk/converter",
 			"github.com/hashicorp/golang-lru/v2/...",

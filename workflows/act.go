@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// actTimeout bounds one Act; it starts or attaches and waits about 2 s.
+	// actTimeout bounds one Act, which starts or attaches and waits about 2 s, and what
+	// else asks Temporal about an action.
 	actTimeout = 20 * time.Second
 	// askTimeout bounds an ask with all its retries.
 	askTimeout = 2 * time.Minute
@@ -305,10 +306,10 @@ func (r *Run) withdraw(tool string, result onceward.ActResult) {
 // what it decided before goes first, and is reported. Of a call that needs nobody, or
 // that is past its approval, there is nothing to take back.
 func (r *Run) takeBack(ctx workflow.Context, input onceward.ActInput) (decided bool) {
-	waits := func(a onceward.ActionReceipt) bool {
+	past := func(a onceward.ActionReceipt) bool {
 		return a.ActionID == input.ActionID && a.Status != onceward.StateAwaitingApproval
 	}
-	if !input.Approval.Needed() || slices.ContainsFunc(r.actions, waits) {
+	if !input.Approval.Needed() || slices.ContainsFunc(r.actions, past) {
 		return true
 	}
 	free, cancel := workflow.NewDisconnectedContext(ctx)

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/border"
 )
 
 // maxAsks bounds the executions that wait at one gate, and maxWithdrawn those it
@@ -25,7 +26,7 @@ type gate struct {
 	state     onceward.Gate
 	wants     workflow.ReceiveChannel
 	known     []string // executions that have asked
-	withdrawn []onceward.Withdrawal
+	withdrawn []border.Withdrawal
 	vote      *ballot // the one that decides, while it is looked at
 	refused   refusals
 	inbox     inbox
@@ -44,7 +45,7 @@ type ballot struct {
 // exists. It starts the Action itself, as a child that outlives it: the server starts
 // an id once, so that one decision is used once. A decision counts only while somebody
 // waits for it, and a run that stops waiting says so and is heard first.
-func Approval(ctx workflow.Context, in onceward.GateInput) (onceward.Gate, error) {
+func Approval(ctx workflow.Context, in border.GateInput) (onceward.Gate, error) {
 	if v := in.Act.Version; v > onceward.ManifestVersion {
 		leaveToNewer("the approval", fmt.Sprintf("version %d", v))
 	}
@@ -80,7 +81,7 @@ func Approval(ctx workflow.Context, in onceward.GateInput) (onceward.Gate, error
 // check looks whether there is anything to decide: the action may exist, and the gate
 // before may have denied the very same while this one was asked for.
 func (g *gate) check(ctx workflow.Context, before string) {
-	seen := g.look(ctx, onceward.GateLook{ActionID: g.state.ActionID, Before: before})
+	seen := g.look(ctx, border.GateLook{ActionID: g.state.ActionID, Before: before})
 	g.state.Denied = seen.Denied
 	denied := slices.IndexFunc(seen.Denied, func(d onceward.Denial) bool { return d.Digest == g.state.Digest })
 	switch {
@@ -130,7 +131,7 @@ func (g *gate) hearWants(ctx workflow.Context) {
 			g.refuse(ctx, onceward.SignalWant+": "+err.Error())
 			continue
 		}
-		gone := slices.ContainsFunc(g.withdrawn, func(w onceward.Withdrawal) bool { return w.Of(a) })
+		gone := slices.ContainsFunc(g.withdrawn, func(w border.Withdrawal) bool { return w.Of(a) })
 		switch {
 		case gone || a.Run == "" || a.RunID == "":
 			continue
@@ -199,7 +200,7 @@ func (g *gate) end(ctx workflow.Context, status onceward.GateStatus) {
 func (g *gate) decide(ctx workflow.Context) {
 	g.to(ctx, onceward.GateDeciding)
 	asked := g.waiting(workflow.Now(ctx))
-	seen := g.look(ctx, onceward.GateLook{ActionID: g.state.ActionID, Asks: asked})
+	seen := g.look(ctx, border.GateLook{ActionID: g.state.ActionID, Asks: asked})
 	switch {
 	case seen.Exists:
 		g.end(ctx, onceward.GateSuperseded)
@@ -247,12 +248,10 @@ func (g *gate) startAction(ctx workflow.Context, ask onceward.Asking) (exists bo
 	return temporal.IsWorkflowExecutionAlreadyStartedError(err), err
 }
 
-// lookTimeout bounds one look; it is repeated until it says something.
-const lookTimeout = 20 * time.Second
-
-func (g *gate) look(ctx workflow.Context, in onceward.GateLook) (seen onceward.GateSeen) {
+// look asks until it hears something.
+func (g *gate) look(ctx workflow.Context, in border.GateLook) (seen border.GateSeen) {
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: lookTimeout,
+		StartToCloseTimeout: actTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 10 * time.Second},
 		Summary:             "look for " + onceward.Summary(g.state.ActionID.WorkflowID()),
 	})

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/border"
 )
 
 // gatePlay is a gate in which things happen at their times. Runs that ask are running
@@ -31,12 +32,12 @@ type gatePlay struct {
 // anything is how the test environment's mocks spell it.
 const anything = "mock.Anything"
 
-func newGatePlay(t *testing.T, people int) (*gatePlay, onceward.GateInput) {
+func newGatePlay(t *testing.T, people int) (*gatePlay, border.GateInput) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	p := &gatePlay{t: t, env: suite.NewTestWorkflowEnvironment(), stopped: map[string]bool{}}
 	patient(p.env)
-	p.env.RegisterActivityWithOptions(func(_ context.Context, in onceward.GateLook) (seen onceward.GateSeen, err error) {
+	p.env.RegisterActivityWithOptions(func(_ context.Context, in border.GateLook) (seen border.GateSeen, err error) {
 		p.looks++
 		if p.looking != nil && p.looks > 1 {
 			p.looking()
@@ -57,7 +58,7 @@ func newGatePlay(t *testing.T, people int) (*gatePlay, onceward.GateInput) {
 		return onceward.ActionReceipt{}, nil
 	}, workflow.RegisterOptions{Name: onceward.WorkflowAction})
 	p.env.OnSignalExternalWorkflow(anything, anything, anything, onceward.SignalReceipt, anything).Return(nil).Maybe()
-	return p, onceward.GateInput{Act: onceward.ActInput{
+	return p, border.GateInput{Act: onceward.ActInput{
 		ActionID: "x/1", Agent: "a", Tool: "t", Digest: "d", Args: []byte(`{"order":"7"}`), Run: "first", CallID: "c0",
 		Approval: &onceward.Approval{People: people, Why: "it is much"},
 	}, Before: "a gate before"}
@@ -103,7 +104,7 @@ func (p *gatePlay) approve(by string) {
 	p.send(onceward.UpdateApprove, onceward.Vote{By: by, Version: p.state().Version})
 }
 func (p *gatePlay) withdraw(run, call string) {
-	p.send(onceward.UpdateWithdraw, onceward.Withdrawal{Run: run, RunID: run + "-id", Call: call})
+	p.send(onceward.UpdateWithdraw, border.Withdrawal{Run: run, RunID: run + "-id", Call: call})
 }
 
 func TestGate(t *testing.T) {

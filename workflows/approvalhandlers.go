@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/border"
 )
 
 // register sets the handlers of a gate before anything else, and opens the channel of
@@ -33,7 +34,7 @@ func (g *gate) register(ctx workflow.Context) error {
 		}
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, onceward.UpdateWithdraw, g.withdraw, workflow.UpdateHandlerOptions{
-		Validator: func(w onceward.Withdrawal) error {
+		Validator: func(w border.Withdrawal) error {
 			if w.Run == "" || w.RunID == "" {
 				return fmt.Errorf("withdraw: run and run_id are needed: it is for runs that have asked")
 			}
@@ -133,7 +134,7 @@ func (g *gate) take(ctx workflow.Context, v onceward.Vote, deny bool) error {
 
 // withdraw takes an ask back. What is being decided goes first: a run that hears
 // approved goes on with the action.
-func (g *gate) withdraw(ctx workflow.Context, w onceward.Withdrawal) (onceward.Gate, error) {
+func (g *gate) withdraw(ctx workflow.Context, w border.Withdrawal) (onceward.Gate, error) {
 	err := workflow.Await(ctx, func() bool {
 		return g.vote == nil && g.state.Status != onceward.GateChecking && g.state.Status != onceward.GateDeciding
 	})
@@ -176,19 +177,9 @@ func (g *gate) details() string {
 		out += "\ndenied by " + cell(s.DeniedBy.By) + ": " + cell(s.DeniedBy.Note) + "\n"
 	}
 	if s.Status == onceward.GateAwaiting {
-		named := string(s.ActionID)
-		if id != named { // it would have to be escaped, and a command to be copied takes no escapes
-			named = "ACTION_ID"
-		}
-		out += fmt.Sprintf("\nWaiting for `onceward approve %s --by WHO` or `onceward deny %s --by WHO --note WHY`, or the update or signal onceward.approve or onceward.deny with version %d.\n", named, named, s.Version)
+		out += fmt.Sprintf("\nWaiting for `onceward approve %s --by WHO` or `onceward deny %s --by WHO --note WHY`, or the update or signal onceward.approve or onceward.deny with version %d.\n", named(s.ActionID), named(s.ActionID), s.Version)
 	}
-	for _, why := range s.Refused {
-		out += "\nrefused: " + cell(why) + "\n"
-	}
-	if s.More > 0 {
-		out += fmt.Sprintf("\nand %d more\n", s.More)
-	}
-	return onceward.Cut(out, maxDetails)
+	return onceward.Cut(out+listed(s.Refused, s.More), maxDetails)
 }
 
 // maxArguments bounds the arguments in the details, in bytes once they are escaped. The

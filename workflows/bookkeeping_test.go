@@ -155,9 +155,9 @@ func (w *world) act(_ context.Context, in onceward.ActInput) (onceward.ActResult
 	case "asks":
 		receipt.Status, receipt.Run = onceward.StateAwaitingApproval, in.Run
 	case "denied":
-		receipt.Status = onceward.StateRejected
+		receipt.Status, receipt.DeniedBy = onceward.StateRejected, "dana"
 		output, err := onceward.CallOutput(in.CallID, "denied")
-		return onceward.ActResult{Denied: true, Receipt: receipt, Output: &output}, err
+		return onceward.ActResult{Receipt: receipt, Output: &output}, err
 	case "operator":
 		receipt.Status = onceward.StateAwaitingOperator
 	case "rejected":

@@ -23,6 +23,14 @@ func words(text string) string { return onceward.PlainMarkdown(text, maxWords) }
 // cell writes a text that is not ours into a cell of a table.
 func cell(text string) string { return onceward.PlainMarkdown(text, maxCell) }
 
+// named is an action id in a command to be copied, which takes no escapes.
+func named(id onceward.ActionID) string {
+	if plain := string(id); cell(plain) == plain {
+		return plain
+	}
+	return "ACTION_ID"
+}
+
 // usd writes an amount without a sign that Markdown takes for a formula.
 func usd(m onceward.MicroUSD) string { return fmt.Sprintf("USD %.6f", m.USD()) }
 

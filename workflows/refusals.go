@@ -1,6 +1,10 @@
 package workflows
 
-import "go.temporal.io/sdk/workflow"
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+)
 
 // maxRefused bounds the list of refused signals an operator is shown.
 const maxRefused = 20
@@ -18,6 +22,17 @@ func (f *refusals) add(why string) {
 		return
 	}
 	f.list = append(f.list, cutSummary(why))
+}
+
+// listed writes refusals into the details.
+func listed(list []string, more int) (out string) {
+	for _, why := range list {
+		out += "\nrefused: " + cell(why) + "\n"
+	}
+	if more > 0 {
+		out += fmt.Sprintf("\nand %d more\n", more)
+	}
+	return out
 }
 
 // hearOut lets every other coroutine have its turn. A signal that came with this

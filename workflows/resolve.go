@@ -118,17 +118,7 @@ func (a *action) details() string {
 	out += tableOf("tool | ref | commits | reads after | verified by | resolved by", []string{fmt.Sprintf(
 		"%s | %s | %d | %d | %s | %s", cell(r.Tool), cell(r.Ref), r.Commits, r.Reconciled, cell(string(r.VerifiedBy)), cell(r.ResolvedBy))}, maxDetails)
 	if r.Status == onceward.StateAwaitingOperator || r.Status == onceward.StateReversed {
-		named := string(r.ActionID)
-		if id != named { // it would have to be escaped, and a command to be copied takes no escapes
-			named = "ACTION_ID"
-		}
-		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", named, r.Version)
+		out += fmt.Sprintf("\nWaiting for `onceward resolve %s --status committed|rejected --ref REF --by WHO`, or the update onceward.resolve with version %d.\n", named(r.ActionID), r.Version)
 	}
-	for _, why := range r.Refused {
-		out += "\nrefused: " + cell(why) + "\n"
-	}
-	if r.More > 0 {
-		out += fmt.Sprintf("\nand %d more\n", r.More)
-	}
-	return out
+	return out + listed(r.Refused, r.More)
 }

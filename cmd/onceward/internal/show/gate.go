@@ -3,11 +3,13 @@ package show
 import (
 	"context"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/border"
 )
 
 // Gate is an approval as it is listed. Version is zero where no worker says it.
@@ -25,12 +27,18 @@ func ReadGate(ctx context.Context, c client.Client, id onceward.ActionID) (Gate,
 }
 
 // EachGate reads approvals one after another and hands each on until one is refused.
-// Live queries are bounded for all of them together.
+// What is spent on live queries that no worker answers is bounded for all of them
+// together; those that are answered cost nothing of it.
 func EachGate(ctx context.Context, c client.Client, ids []onceward.ActionID, do func(onceward.ActionID, Gate, error) error) error {
-	live, cancel := context.WithTimeout(ctx, liveDeadline)
-	defer cancel()
+	left := liveDeadline
 	for _, id := range ids {
+		live, cancel := context.WithTimeout(ctx, left)
+		begun := time.Now()
 		gate, err := readGate(ctx, live, c, id)
+		cancel()
+		if gate.Open && gate.Version == 0 {
+			left -= time.Since(begun)
+		}
 		if ctx.Err() != nil {
 			return err
 		}
@@ -63,7 +71,7 @@ func readGate(ctx, live context.Context, c client.Client, id onceward.ActionID) 
 		}
 		return gate, nil
 	}
-	var in onceward.GateInput
+	var in border.GateInput
 	if err := decode(events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil {
 		return gate, fmt.Errorf("read the approval of %s: %w", id, err)
 	}
@@ -88,7 +96,7 @@ func (g Gate) proposal() (onceward.ActionReceipt, bool) {
 	case g.Open:
 		receipt.Status = onceward.StateAwaitingApproval
 	case g.DeniedBy != nil:
-		receipt.Status, receipt.DeniedBy, receipt.Reason = onceward.StateRejected, g.DeniedBy.By, "denied by a person: "+g.DeniedBy.Note
+		receipt.Status, receipt.DeniedBy, receipt.Reason = onceward.StateRejected, g.DeniedBy.By, g.DeniedBy.Denial()
 	default:
 		return receipt, false
 	}
